@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import define, field, frozen
 from llvmlite import ir
@@ -25,7 +25,7 @@ WHOLE = ""
 """The Func around the regions that are inside no other one."""
 
 
-class Count(StrEnum):
+class CounterKind(StrEnum):
     """What a counter counts.
 
     ``VISITS`` and ``TIMED``: how often the region ran, and how many of these runs were timed.
@@ -51,15 +51,18 @@ class Region:
     parent: str
 
 
-_OF_REGIONS = (Count.VISITS, Count.TIMED, Count.TICKS, Count.WAITED, Count.TASKS)
-_OF_STORAGE = (Count.BYTES, Count.ALLOCATIONS)
+CounterKey: TypeAlias = tuple[Region | str, CounterKind]
+"""What a word of a table counts: a kind of count of a region, or of the storage of a Func."""
+
+_OF_STORAGE = (CounterKind.BYTES, CounterKind.ALLOCATIONS)
+_OF_REGIONS = tuple(kind for kind in CounterKind if kind not in _OF_STORAGE)
 
 
 @frozen
 class CounterTable:
     """The words of the table of a program: a number for each region, or Func, and kind of count."""
 
-    words: Mapping[tuple[Region | str, Count], int]
+    words: Mapping[CounterKey, int]
 
     @staticmethod
     def of(program: LoopProgram) -> CounterTable:
@@ -68,7 +71,7 @@ class CounterTable:
         funcs = {region.func for region in regions}
         stored = (one.partition(".")[0] for one in _allocated(program.body))
         storage = dict.fromkeys(func for func in stored if func in funcs)
-        keys: list[tuple[Region | str, Count]] = [(r, c) for r in regions for c in _OF_REGIONS]
+        keys: list[CounterKey] = [(r, c) for r in regions for c in _OF_REGIONS]
         keys += [(func, count) for func in storage for count in _OF_STORAGE]
         return CounterTable({key: number for number, key in enumerate(keys)})
 
@@ -152,7 +155,7 @@ class ModuleCounters:
         known = self.module.globals.get(name)
         return known or ir.Function(self.module, ir.FunctionType(result, arguments), name)
 
-    def add(self, build: Any, key: tuple[Region | str, Count], amount: Value) -> None:
+    def add(self, build: Any, key: CounterKey, amount: Value) -> None:
         """Adds to a word of the table, which other threads may change at the same time."""
         kind = ir.ArrayType(I64, len(self.table.words))
         path = [i32(0), i32(self.table.words[key])]
@@ -176,7 +179,7 @@ class FunctionCounters:
     entry: Any
     region: Region | None = None
     phase: Value | None = None
-    _sums: dict[tuple[Region | str, Count], Value] = field(factory=dict)
+    _sums: dict[CounterKey, Value] = field(factory=dict)
     _turns: dict[Region, Value] = field(factory=dict)
 
     @contextmanager
@@ -184,7 +187,7 @@ class FunctionCounters:
         """Code emitted inside computes ``func``: counts its visits, and times one in ``every``."""
         around = self.region
         region = Region(func, WHOLE if around is None else around.func)
-        self._add(build, (region, Count.VISITS), i64(1))
+        self._add(build, (region, CounterKind.VISITS), i64(1))
         self.region = region
         if every == 1:
             start = self.of_module.now(build)
@@ -201,23 +204,23 @@ class FunctionCounters:
         self.region = around
 
     def _end(self, build: Any, region: Region, start: Value) -> None:
-        self._add(build, (region, Count.TICKS), build.sub(self.of_module.now(build), start))
-        self._add(build, (region, Count.TIMED), i64(1))
+        self._add(build, (region, CounterKind.TICKS), build.sub(self.of_module.now(build), start))
+        self._add(build, (region, CounterKind.TIMED), i64(1))
 
     @contextmanager
     def waiting(self, build: Any) -> Iterator[None]:
         """The call emitted inside runs a parallel loop of the region."""
-        with self._lasting(build, Count.WAITED):
+        with self._lasting(build, CounterKind.WAITED):
             yield
 
     @contextmanager
     def task(self, build: Any) -> Iterator[None]:
         """Code emitted inside is an iteration of a parallel loop of the region."""
-        with self._lasting(build, Count.TASKS):
+        with self._lasting(build, CounterKind.TASKS):
             yield
 
     @contextmanager
-    def _lasting(self, build: Any, count: Count) -> Iterator[None]:
+    def _lasting(self, build: Any, count: CounterKind) -> Iterator[None]:
         if self.region is None:
             yield
             return
@@ -229,11 +232,11 @@ class FunctionCounters:
     def allocated(self, build: Any, buffer: str, size: Value) -> None:
         """Counts an allocation of so many bytes, if its Func is one of those that are timed."""
         func = buffer.partition(".")[0]
-        if (func, Count.BYTES) in self.of_module.table.words:
-            self._add(build, (func, Count.BYTES), size)
-            self._add(build, (func, Count.ALLOCATIONS), i64(1))
+        if (func, CounterKind.BYTES) in self.of_module.table.words:
+            self._add(build, (func, CounterKind.BYTES), size)
+            self._add(build, (func, CounterKind.ALLOCATIONS), i64(1))
 
-    def _add(self, build: Any, key: tuple[Region | str, Count], amount: Value) -> None:
+    def _add(self, build: Any, key: CounterKey, amount: Value) -> None:
         """Adds to a sum of this function."""
         if key not in self._sums:
             self._sums[key] = self._local(i64(0))

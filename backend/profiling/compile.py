@@ -11,7 +11,7 @@ from attrs import define, field
 from spaces.backend.access import AccessMode
 from spaces.backend.compile import CompiledPipeline, CpuRecipe, compile_cpu
 from spaces.backend.llvm.codegen import entry_name, llvm_module
-from spaces.backend.llvm.counters import Count, CounterTable, Region, clock_name, table_name
+from spaces.backend.llvm.counters import CounterKey, CounterTable, clock_name, table_name
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.llvm.runtime.helpers import runtime_symbols
 from spaces.backend.llvm.runtime.pools import ThreadPool, default_pool
@@ -57,7 +57,7 @@ class ProfiledPipeline:
         """Sets all counters to 0."""
         ctypes.memset(self._words, 0, ctypes.sizeof(self._words))
 
-    def counts(self) -> Mapping[tuple[Region | str, Count], int]:
+    def counts(self) -> Mapping[CounterKey, int]:
         """The counters."""
         return {key: self._words[number] for key, number in self.table.words.items()}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from spaces.backend.arguments import Scalars, Sizes
 from spaces.backend.compile import compile_cpu
-from spaces.backend.llvm.counters import Count, Region
+from spaces.backend.llvm.counters import CounterKey, CounterKind
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.cpu_program import warm_up
 from spaces.backend.measuring.inputs import random_inputs
@@ -98,7 +98,7 @@ def _seconds(program: Callable[[], object]) -> float:
 
 def _times(
     counting: ProfiledPipeline,
-    counts: Mapping[tuple[Region | str, Count], int],
+    counts: Mapping[CounterKey, int],
     rate: float,
     runs: int,
 ) -> tuple[FuncTime, ...]:
@@ -109,13 +109,15 @@ def _times(
     visits = dict.fromkeys(ticks, 0)
     waited, tasks = dict.fromkeys(ticks, 0), dict.fromkeys(ticks, 0)
     for region in counting.table.regions:
-        func, timed = region.func, counts[region, Count.TIMED]
-        seen = counts[region, Count.VISITS]
-        whole = counts[region, Count.TICKS] * (seen / timed if timed else 0.0)
+        func, timed = region.func, counts[region, CounterKind.TIMED]
+        seen = counts[region, CounterKind.VISITS]
+        whole = counts[region, CounterKind.TICKS] * (seen / timed if timed else 0.0)
         visits[func] += seen
-        waited[func] += counts[region, Count.WAITED]
-        tasks[func] += counts[region, Count.TASKS]
-        ticks[func] += whole - counts[region, Count.WAITED] + counts[region, Count.TASKS]
+        waited[func] += counts[region, CounterKind.WAITED]
+        tasks[func] += counts[region, CounterKind.TASKS]
+        ticks[func] += (
+            whole - counts[region, CounterKind.WAITED] + counts[region, CounterKind.TASKS]
+        )
         if region.parent in ticks:
             ticks[region.parent] -= whole
     inside: dict[str, list[str]] = {}
@@ -127,8 +129,8 @@ def _times(
             max(own, 0.0) / rate,
             visits[func] // runs,
             tasks[func] / waited[func] if waited[func] else 1.0,
-            counts.get((func, Count.BYTES), 0) // runs,
-            counts.get((func, Count.ALLOCATIONS), 0) // runs,
+            counts.get((func, CounterKind.BYTES), 0) // runs,
+            counts.get((func, CounterKind.ALLOCATIONS), 0) // runs,
             tuple(inside.get(func, ())),
         )
         for func, own in ticks.items()

@@ -27,14 +27,14 @@ from spaces.model.schedules.domain_order import LoopKind
 
 
 @frozen
-class Allocated:
+class StorageBegins:
     """The storage of a buffer begins: what it held before is gone."""
 
     buffer: str
 
 
 @define
-class Step:
+class RecordedStep:
     """Elements that are computed at once: one, or those of the lanes of a vector.
 
     Attributes:
@@ -63,7 +63,7 @@ class Recording:
 
     sizes: Mapping[str, int]
     images: Mapping[str, tuple[Range, ...]]
-    events: tuple[Allocated | Step, ...]
+    events: tuple[StorageBegins | RecordedStep, ...]
     complete: bool
 
 
@@ -79,7 +79,7 @@ class _Tape:
 
     most: int
     lanes: int
-    events: list[Allocated | Step] = field(factory=list)
+    events: list[StorageBegins | RecordedStep] = field(factory=list)
     _read: dict[tuple[str, Coordinate], None] = field(factory=dict)
     _length: int = 0
 
@@ -88,10 +88,10 @@ class _Tape:
 
     def write(self, buffer: str, at: Coordinate, lost: Coordinate | None) -> None:
         last = self.events[-1] if self.events else None
-        if isinstance(last, Step) and self._continues(last, buffer):
+        if isinstance(last, RecordedStep) and self._continues(last, buffer):
             step = last
         else:
-            step = Step(buffer, read=self._read)
+            step = RecordedStep(buffer, read=self._read)
             self.events.append(step)
             self._length += len(self._read)
             self._read = {}
@@ -102,11 +102,11 @@ class _Tape:
         if self._length > self.most:
             raise _EnoughError
 
-    def _continues(self, step: Step, buffer: str) -> bool:
+    def _continues(self, step: RecordedStep, buffer: str) -> bool:
         return step.buffer == buffer and not self._read and len(step.written) < self.lanes
 
     def allocate(self, buffer: str) -> None:
-        self.events.append(Allocated(buffer))
+        self.events.append(StorageBegins(buffer))
 
 
 @define

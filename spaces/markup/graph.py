@@ -81,7 +81,7 @@ Edge: TypeAlias = tuple[str, str]
 
 
 @frozen
-class _Block:
+class _PlacedCluster:
     """A cluster that is laid out: places relative to its corner.
 
     Attributes:
@@ -96,8 +96,8 @@ class _Block:
 
 
 @frozen
-class _Layout:
-    blocks: Sequence[tuple[_Block, float, float]]
+class _PlacedGraph:
+    blocks: Sequence[tuple[_PlacedCluster, float, float]]
     width: float
     height: float
     nodes: Mapping[str, _Box] = field(init=False)
@@ -189,7 +189,7 @@ def graph_svg(clusters: Iterable[Cluster], edges: Iterable[Edge], title: str = "
     )
 
 
-def _block(cluster: Cluster, before: Mapping[str, Sequence[str]]) -> _Block:
+def _block(cluster: Cluster, before: Mapping[str, Sequence[str]]) -> _PlacedCluster:
     """The places of the nodes of one cluster."""
     nodes = {node.name: node for node in cluster.nodes}
     order = _Order({name: [b for b in before[name] if b in nodes] for name in nodes})
@@ -210,7 +210,7 @@ def _block(cluster: Cluster, before: Mapping[str, Sequence[str]]) -> _Block:
     height = len(layers) * (_HIGH + _LEVEL) - _LEVEL + 2 * pad + head
     bends = {edge: [places[gap] for gap in chain] for edge, chain in chains.items()}
     own = {name: places[name] for name in nodes}
-    return _Block(cluster, own, bends, inner + 2 * pad, height)
+    return _PlacedCluster(cluster, own, bends, inner + 2 * pad, height)
 
 
 def _chains(order: _Order) -> dict[Edge, list[str]]:
@@ -240,16 +240,18 @@ def _with_gaps(order: _Order, chains: Mapping[Edge, Sequence[str]]) -> _Order:
     return _Order(follows)
 
 
-def _arranged(blocks: Sequence[_Block], before: Mapping[str, Sequence[str]]) -> _Layout:
+def _arranged(
+    blocks: Sequence[_PlacedCluster], before: Mapping[str, Sequence[str]]
+) -> _PlacedGraph:
     """The blocks in rows, each below those that it waits for."""
     home = {name: str(i) for i, block in enumerate(blocks) for name in block.places}
     follows = {
         str(i): [home[b] for n in block.places for b in before[n] if home[b] != str(i)]
         for i, block in enumerate(blocks)
     }
-    rows: list[list[_Block]] = []
+    rows: list[list[_PlacedCluster]] = []
     for layer in _Order(follows).layers():
-        row: list[_Block] = []
+        row: list[_PlacedCluster] = []
         for block in (blocks[int(name)] for name in layer):
             if row and sum(b.width + _GAP for b in row) + block.width > _ROW:
                 rows.append(row)
@@ -265,10 +267,10 @@ def _arranged(blocks: Sequence[_Block], before: Mapping[str, Sequence[str]]) -> 
             placed.append((block, x, y))
             x += block.width + _GAP
         y += max(b.height for b in row) + _LEVEL
-    return _Layout(placed, whole + 8.0, y - _LEVEL + 4.0)
+    return _PlacedGraph(placed, whole + 8.0, y - _LEVEL + 4.0)
 
 
-def _frame(block: _Block, x: float, y: float) -> Markup:
+def _frame(block: _PlacedCluster, x: float, y: float) -> Markup:
     shape = tag(
         "rect",
         x=f"{x:.0f}",
@@ -282,7 +284,7 @@ def _frame(block: _Block, x: float, y: float) -> Markup:
     return tag("g", shape, label)
 
 
-def _edge(layout: _Layout, edge: Edge, marks: Mapping[str, str | None]) -> Markup:
+def _edge(layout: _PlacedGraph, edge: Edge, marks: Mapping[str, str | None]) -> Markup:
     source, target = layout.nodes[edge[0]], layout.nodes[edge[1]]
     x, y = source.middle, source.y + source.height
     path = [f"M{x:.0f} {y:.0f}"]

@@ -13,7 +13,7 @@ from spaces.model.amounts import amount
 
 
 @frozen
-class Code:
+class GeneratedCode:
     """A text of generated code.
 
     Attributes:
@@ -27,7 +27,7 @@ class Code:
     hint: str = ""
 
 
-def code_view(codes: Iterable[Code], room: int) -> Markup:
+def code_view(codes: Iterable[GeneratedCode], room: int) -> Markup:
     """Each text behind a button; a text that does not fit the room is cut.
 
     Args:
@@ -37,7 +37,7 @@ def code_view(codes: Iterable[Code], room: int) -> Markup:
     return joined([_shown(code, packed, cut) for code, packed, cut in _packed(codes, room)])
 
 
-def _packed(codes: Iterable[Code], room: int) -> Iterator[tuple[Code, str, bool]]:
+def _packed(codes: Iterable[GeneratedCode], room: int) -> Iterator[tuple[GeneratedCode, str, bool]]:
     every = list(codes)
     for left, code in zip(range(len(every), 0, -1), every, strict=True):
         packed, cut = _fitting(code.text, room if left == 1 else room * 2 // 3)
@@ -57,7 +57,7 @@ def _fitting(text: str, room: int) -> tuple[str, bool]:
     return "", bool(lines)
 
 
-def _shown(code: Code, packed: str, cut: bool) -> Markup:
+def _shown(code: GeneratedCode, packed: str, cut: bool) -> Markup:
     many = f"{amount(len(code.text.splitlines()), 'line')}{', the first ones' if cut else ''}"
     plain = tag("noscript", f"`{code.hint}` prints it.") if code.hint else None
     return tag(

@@ -23,7 +23,7 @@ from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import MemoryType, Schedule
 
-Number: TypeAlias = int | float
+Amount: TypeAlias = int | float
 """A count, or the average of counts."""
 
 Role: TypeAlias = Literal["output", "computed", "inlined"]
@@ -41,8 +41,8 @@ class LoopFact:
 
     loop: str
     kind: LoopKind
-    trips: Number
-    runs: Number
+    trips: Amount
+    runs: Amount
 
 
 @frozen
@@ -58,10 +58,10 @@ class StageFact:
     """
 
     index: int
-    points: Number
-    reads: Mapping[str, Number]
-    operations: Number
-    lanes: Number
+    points: Amount
+    reads: Mapping[str, Amount]
+    operations: Amount
+    lanes: Amount
     loops: tuple[LoopFact, ...]
 
     @property
@@ -83,10 +83,10 @@ class StorageFact:
         fits: the nearest cache that holds one allocation, such as ``L2``; empty on a GPU.
     """
 
-    bytes: Number
-    extents: tuple[Number, ...]
+    bytes: Amount
+    extents: tuple[Amount, ...]
     folded: tuple[str, ...]
-    allocations: Number
+    allocations: Amount
     memory: str
     fits: str
 
@@ -114,24 +114,24 @@ class FuncFact:
     role: Role
     compute: str
     store: str
-    required: tuple[Number, ...] = ()
-    computed: tuple[Number, ...] = ()
+    required: tuple[Amount, ...] = ()
+    computed: tuple[Amount, ...] = ()
     window: bool = False
-    visits: Number = 0
-    distinct: Number = 0
-    tasks: Number = 1
-    working_set: Number = 0
+    visits: Amount = 0
+    distinct: Amount = 0
+    tasks: Amount = 1
+    working_set: Amount = 0
     storage: StorageFact | None = None
     stages: tuple[StageFact, ...] = ()
     costs: Mapping[str, float] = field(factory=dict)
 
     @property
-    def points(self) -> Number:
+    def points(self) -> Amount:
         """The evaluations of its pure definition."""
         return self.stages[0].points if self.stages else 0
 
     @property
-    def repeated(self) -> Number:
+    def repeated(self) -> Amount:
         """Evaluations of values that were there before."""
         return max(self.points - self.distinct, 0)
 
@@ -151,10 +151,10 @@ class KernelFact:
     """
 
     name: str
-    blocks: Number
-    block: tuple[Number, Number, Number]
-    shared_bytes: Number
-    private_bytes: Number
+    blocks: Amount
+    block: tuple[Amount, Amount, Amount]
+    shared_bytes: Amount
+    private_bytes: Amount
 
 
 @frozen
@@ -182,7 +182,7 @@ class ScheduleFacts:
         return {func.name: func for func in self.funcs}
 
     @cached_property
-    def trips(self) -> Mapping[LoopKey, Number]:
+    def trips(self) -> Mapping[LoopKey, Amount]:
         """The iterations of each loop in a typical visit."""
         return {
             (func.name, stage.index, loop.loop): loop.trips
@@ -220,7 +220,7 @@ def schedule_facts(checked: CheckedSchedule) -> ScheduleFacts:
     return ScheduleFacts(pipeline, followed, device, funcs, kernels, priced, features)
 
 
-def number(value: SymbolicNumber) -> Number:
+def number(value: SymbolicNumber) -> Amount:
     """A number of features as a plain one."""
     read = float(as_array(value))
     return int(read) if read.is_integer() else read
@@ -276,12 +276,12 @@ def _func(
     )
 
 
-def _numbers(values: tuple[SymbolicNumber, ...]) -> tuple[Number, ...]:
+def _numbers(values: tuple[SymbolicNumber, ...]) -> tuple[Amount, ...]:
     return tuple(map(number, values))
 
 
 def _stage(stage: StageFeatures) -> StageFact:
-    reads: dict[str, Number] = {}
+    reads: dict[str, Amount] = {}
     for access in stage.work.accesses:
         reads[access.buffer] = reads.get(access.buffer, 0) + number(access.reads)
     return StageFact(
@@ -342,7 +342,7 @@ def caches(device: Device) -> Iterator[tuple[str, int]]:
                 yield name, size
 
 
-def nearest_cache(size: Number, device: Device) -> str:
+def nearest_cache(size: Amount, device: Device) -> str:
     """The nearest cache that holds so many bytes; ``memory`` if none does, nothing for a GPU."""
     known = tuple(caches(device))
     return next((name for name, room in known if size <= room), "memory" if known else "")

@@ -9,7 +9,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def shown_bytes(size: float) -> str:
-    """Bytes in the largest unit of which there is one: ``532 B``, ``43.2 KiB``."""
+    """Bytes in the largest unit that fits: ``532 B``, ``43.2 KiB``."""
     power = 0
     while size >= 1024 and power < len(_UNITS) - 1:
         size, power = size / 1024, power + 1

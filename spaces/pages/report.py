@@ -15,7 +15,7 @@ from spaces.constraints.obligations.records import ProofReport
 from spaces.constraints.repairs.repair import repair
 from spaces.model.articles import shown_kind
 from spaces.pages.generated import generated_code
-from spaces.pages.schedule_page import Side, schedule_page
+from spaces.pages.schedule_page import ShownSchedule, schedule_page
 from spaces.pages.small_run import small_run
 
 
@@ -29,7 +29,7 @@ class Report:
     """
 
     html: str
-    sides: tuple[Side, ...]
+    sides: tuple[ShownSchedule, ...]
 
     def write(self, path: str | Path) -> None:
         """Writes the page to a file.
@@ -91,17 +91,17 @@ def report(
     return Report(schedule_page(sides), sides)
 
 
-def _side(verdict: Verdict, name: str, profile: Profile | None, seconds: float) -> Side:
+def _side(verdict: Verdict, name: str, profile: Profile | None, seconds: float) -> ShownSchedule:
     if isinstance(verdict, CheckedSchedule):
         codes, run = generated_code(verdict), small_run(verdict)
-        return Side(name, verdict, profile, run=run, codes=codes)
-    side = Side(name, verdict)
+        return ShownSchedule(name, verdict, profile, run=run, codes=codes)
+    side = ShownSchedule(name, verdict)
     judged = side.judged
     mended = repair(judged.pipeline, judged.schedule, judged.device, seconds=seconds)
     return attrs.evolve(side, repair=mended)
 
 
-def _as_json(side: Side) -> dict[str, Any]:
+def _as_json(side: ShownSchedule) -> dict[str, Any]:
     found: dict[str, Any] = {"name": side.name, "device": side.judged.device.name}
     found |= side.verdict.json()
     if side.facts is not None:

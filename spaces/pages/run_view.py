@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
-from spaces.backend.replay.recording import Allocated, Recording, Step
+from spaces.backend.replay.recording import RecordedStep, Recording, StorageBegins
 from spaces.backend.replay.report import Coordinate
 from spaces.markup.element import Markup, joined, table, tag
 from spaces.model.amounts import amount
@@ -52,7 +52,7 @@ class _Grid:
 def run_view(run: SmallRun, prefix: str) -> Markup:
     """The picture of a run, with a slider over its steps."""
     grids = _grids(run.recording)
-    steps = sum(isinstance(event, Step) for event in run.recording.events)
+    steps = sum(isinstance(event, RecordedStep) for event in run.recording.events)
     changed = (
         f" Split factors are smaller for it: {', '.join(run.changed[:8])}"
         f"{' …' if len(run.changed) > 8 else ''}."
@@ -65,7 +65,7 @@ def run_view(run: SmallRun, prefix: str) -> Markup:
         f"step, and concurrent iterations run one after the other.{changed}{cut}"
     )
     rows = [_row(grid) for grid in grids if not grid.is_image]
-    columns = ("Func", "box", "evaluations", "of which again", "reads", "most kept at once")
+    columns = ("Func", "box", "evaluations", "repeated", "reads", "most kept at once")
     data = json.dumps(_data(run.recording, grids), separators=(",", ":"))
     player = tag(
         "div",
@@ -83,7 +83,7 @@ def _grids(recording: Recording) -> list[_Grid]:
     """The buffers in the order in which the run first touches them, images first."""
     found: dict[str, _Grid] = {name: _Grid(name, True) for name in recording.images}
     for event in recording.events:
-        if isinstance(event, Allocated):
+        if isinstance(event, StorageBegins):
             grid = found.setdefault(event.buffer, _Grid(event.buffer, False))
             grid.alive.clear()
             continue
@@ -118,7 +118,7 @@ def _data(recording: Recording, grids: Iterable[_Grid]) -> dict[str, object]:
         own = number.get(event.buffer)
         if own is None:
             continue
-        if isinstance(event, Allocated):
+        if isinstance(event, StorageBegins):
             events.append(own)
             continue
         grid = every[own]

@@ -10,7 +10,7 @@ from attrs import field, frozen
 from spaces.backend.profiling.profile import Profile
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.margins import margins
-from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, Judged
+from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, JudgedSchedule
 from spaces.constraints.obligations.records import ProofReport
 from spaces.constraints.repairs.repair import Repair
 from spaces.markup.element import Child, Markup, joined, table, tag
@@ -20,7 +20,7 @@ from spaces.model.nest.splits import OrderError
 from spaces.model.nest.tree import format_tree, schedule_tree
 from spaces.model.schedules.levels import LevelError
 from spaces.model.writing.text import format_schedule, written_lines
-from spaces.pages.code_view import Code, code_view
+from spaces.pages.code_view import GeneratedCode, code_view
 from spaces.pages.cost_view import cost_view
 from spaces.pages.detail import DETAILS, Detail
 from spaces.pages.difference_view import difference_view
@@ -55,7 +55,7 @@ _LEAST_CODE = 8_000
 
 
 @frozen
-class Side:
+class ShownSchedule:
     """A schedule of a page, with what is known about it.
 
     Attributes:
@@ -75,7 +75,7 @@ class Side:
     proofs: ProofReport | None = None
     repair: Repair | None = None
     run: SmallRun | None = None
-    codes: tuple[Code, ...] = ()
+    codes: tuple[GeneratedCode, ...] = ()
     facts: ScheduleFacts | None = field(init=False)
 
     @facts.default
@@ -83,14 +83,14 @@ class Side:
         return schedule_facts(self.verdict) if isinstance(self.verdict, CheckedSchedule) else None
 
     @property
-    def judged(self) -> Judged:
+    def judged(self) -> JudgedSchedule:
         """The pipeline, schedule and device of the verdict.
 
         Raises:
             ValueError: ``verify`` did not make the verdict.
         """
         if isinstance(self.verdict, CheckedSchedule):
-            return Judged(self.verdict.pipeline, self.verdict.schedule, self.verdict.device)
+            return JudgedSchedule(self.verdict.pipeline, self.verdict.schedule, self.verdict.device)
         if self.verdict.judged is None:
             raise ValueError(
                 "A page about an illegal schedule needs what verify(pipeline, schedule, device) "
@@ -99,7 +99,7 @@ class Side:
         return self.verdict.judged
 
 
-def schedule_page(sides: Sequence[Side]) -> str:
+def schedule_page(sides: Sequence[ShownSchedule]) -> str:
     """The page about one schedule, or two of one pipeline."""
     title = f"{sides[0].judged.pipeline.name}: {' and '.join(side.name for side in sides)}"
     for detail in DETAILS:
@@ -113,7 +113,7 @@ def schedule_page(sides: Sequence[Side]) -> str:
     return whole_page(title, head, parts)
 
 
-def _sections(sides: Sequence[Side], detail: Detail) -> Iterator[Section]:
+def _sections(sides: Sequence[ShownSchedule], detail: Detail) -> Iterator[Section]:
     legal = [
         (side.verdict, side.facts, side.profile)
         for side in sides
@@ -130,7 +130,7 @@ def _sections(sides: Sequence[Side], detail: Detail) -> Iterator[Section]:
             yield Section(id, title, _in_columns(sides, shown), wide)
 
 
-def _in_columns(sides: Sequence[Side], shown: Sequence[Markup | None]) -> Markup:
+def _in_columns(sides: Sequence[ShownSchedule], shown: Sequence[Markup | None]) -> Markup:
     """One view, or two beside each other under the names of their schedules."""
     if len(sides) == 1:
         return joined(shown)
@@ -141,7 +141,7 @@ def _in_columns(sides: Sequence[Side], shown: Sequence[Markup | None]) -> Markup
     return tag("div", columns, class_="sides two")
 
 
-def _head(sides: Sequence[Side], detail: Detail) -> Markup:
+def _head(sides: Sequence[ShownSchedule], detail: Detail) -> Markup:
     pipeline = sides[0].judged.pipeline
     sizes = ", ".join(
         f"{one.buffer} {' × '.join(str(extent) for _, extent in one.ranges)}"
@@ -153,7 +153,7 @@ def _head(sides: Sequence[Side], detail: Detail) -> Markup:
     return joined(tag("h1", pipeline.name, " ", small), [_tiles(side) for side in sides], note)
 
 
-def _tiles(side: Side) -> Markup:
+def _tiles(side: ShownSchedule) -> Markup:
     """The verdict and the most important numbers of a schedule."""
     legal = side.verdict.legal
     badge = tag("span", "legal" if legal else "illegal", class_=f"badge {_BADGES[legal]}")
@@ -180,7 +180,7 @@ def _about(device: Device) -> str:
     return f" ({known})" if known else ""
 
 
-def _violations(side: Side, prefix: str, detail: Detail) -> Markup | None:
+def _violations(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     if isinstance(side.verdict, CheckedSchedule):
         return None
     judged = side.judged
@@ -190,28 +190,28 @@ def _violations(side: Side, prefix: str, detail: Detail) -> Markup | None:
     return joined(told, drawn)
 
 
-def _repair(side: Side, prefix: str, detail: Detail) -> Markup | None:
+def _repair(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     if side.repair is None:
         return None
     return repair_view(side.judged.pipeline, side.judged.schedule, side.repair)
 
 
-def _costs(side: Side, prefix: str, detail: Detail) -> Markup | None:
+def _costs(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     return None if side.facts is None else cost_view(side.facts, side.profile, prefix)
 
 
-def _graph(side: Side, prefix: str, detail: Detail) -> Markup | None:
+def _graph(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     if len(side.judged.pipeline.functions) > detail.drawn:
         return None
     drawn = graph_view(side.judged.pipeline, side.judged.schedule)
     return tag("div", drawn, class_="graph fit" if _is_small(side) else "graph", tabindex=0)
 
 
-def _is_small(side: Side) -> bool:
+def _is_small(side: ShownSchedule) -> bool:
     return len(side.judged.pipeline.functions) <= _FITS
 
 
-def _nest(side: Side, prefix: str, detail: Detail) -> Markup | None:
+def _nest(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     if side.facts is None or not isinstance(side.verdict, CheckedSchedule):
         return None
     return nest_view(_shown_nest(side.verdict), side.facts, prefix, detail)
@@ -222,7 +222,7 @@ def _shown_nest(checked: CheckedSchedule) -> LoopNest:
     return checked.at(checked.pipeline.sizes()).nest if checked.cases else checked.nest
 
 
-def _kernels(side: Side, prefix: str, detail: Detail) -> Markup | None:
+def _kernels(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     if side.facts is None or not side.facts.kernels:
         return None
     rows = [
@@ -235,17 +235,17 @@ def _kernels(side: Side, prefix: str, detail: Detail) -> Markup | None:
     return tag("div", table(columns, rows), class_="scroll")
 
 
-def _run(side: Side, prefix: str, detail: Detail) -> Markup | None:
+def _run(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     return None if side.run is None else run_view(side.run, prefix)
 
 
-def _rules(side: Side, prefix: str, detail: Detail) -> Markup | None:
+def _rules(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     if not isinstance(side.verdict, CheckedSchedule):
         return None
     return rule_view(margins(side.verdict), side.verdict.advice)
 
 
-def _proofs(side: Side, prefix: str, detail: Detail) -> Markup | None:
+def _proofs(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     if side.proofs is None:
         return None
     judged = side.judged
@@ -256,7 +256,7 @@ def _proofs(side: Side, prefix: str, detail: Detail) -> Markup | None:
     return proof_view(side.proofs, nest)
 
 
-def _funcs(side: Side, prefix: str, detail: Detail) -> Markup | None:
+def _funcs(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     if side.facts is None:
         return None
     lines: dict[str, list[str]] = {}
@@ -267,12 +267,12 @@ def _funcs(side: Side, prefix: str, detail: Detail) -> Markup | None:
     return func_views(side.facts, told, prefix, detail)
 
 
-def _schedule(side: Side, prefix: str, detail: Detail) -> Markup:
+def _schedule(side: ShownSchedule, prefix: str, detail: Detail) -> Markup:
     text = format_schedule(side.judged.schedule, side.judged.pipeline)
     return tag("pre", text or "(no directives: the default schedule)")
 
 
-View: TypeAlias = Callable[[Side, str, Detail], Markup | None]
+View: TypeAlias = Callable[[ShownSchedule, str, Detail], Markup | None]
 """Makes a part of the page of one schedule; None if it has none."""
 
 _VIEWS: tuple[tuple[str, str, View], ...] = (

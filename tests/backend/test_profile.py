@@ -5,7 +5,7 @@ import pytest
 
 import spaces
 from spaces import Float32, Func, ImageParam, Var
-from spaces.backend.llvm.counters import Count, Region
+from spaces.backend.llvm.counters import CounterKind, Region
 from spaces.backend.measuring.inputs import random_inputs
 from spaces.backend.profiling.compile import compile_profiled
 from spaces.backend.profiling.periods import LONG, SHORT, periods
@@ -65,20 +65,20 @@ def test_counts_follow_from_the_schedule(checked, counting):
 
     out, whole, row = Region("out", ""), Region("whole", ""), Region("row", "out")
     assert set(counting.table.regions) == {out, whole, row}
-    assert [counts[one, Count.VISITS] for one in (out, whole, row)] == [1, 1, HEIGHT]
+    assert [counts[one, CounterKind.VISITS] for one in (out, whole, row)] == [1, 1, HEIGHT]
     every = counting.periods.timed["row"]
-    assert 1 <= counts[row, Count.TIMED] <= -(-HEIGHT // every) * 2
-    assert counts["whole", Count.BYTES] == WIDTH * HEIGHT * 4
-    assert counts["row", Count.ALLOCATIONS] == HEIGHT
-    assert counts["row", Count.BYTES] == HEIGHT * WIDTH * 4
+    assert 1 <= counts[row, CounterKind.TIMED] <= -(-HEIGHT // every) * 2
+    assert counts["whole", CounterKind.BYTES] == WIDTH * HEIGHT * 4
+    assert counts["row", CounterKind.ALLOCATIONS] == HEIGHT
+    assert counts["row", CounterKind.BYTES] == HEIGHT * WIDTH * 4
 
     for one in (out, whole):
-        assert 0 < counts[one, Count.TICKS] <= lasted
-    assert counts[out, Count.TICKS] + counts[whole, Count.TICKS] <= lasted
-    assert 0 < counts[out, Count.WAITED] <= counts[out, Count.TICKS]
-    assert counts[out, Count.TASKS] <= 2 * counts[out, Count.WAITED]
-    assert counts[whole, Count.TASKS] == 0
-    assert counts[row, Count.TICKS] < counts[out, Count.TASKS]
+        assert 0 < counts[one, CounterKind.TICKS] <= lasted
+    assert counts[out, CounterKind.TICKS] + counts[whole, CounterKind.TICKS] <= lasted
+    assert 0 < counts[out, CounterKind.WAITED] <= counts[out, CounterKind.TICKS]
+    assert counts[out, CounterKind.TASKS] <= 2 * counts[out, CounterKind.WAITED]
+    assert counts[whole, CounterKind.TASKS] == 0
+    assert counts[row, CounterKind.TICKS] < counts[out, CounterKind.TASKS]
 
 
 def test_counters_start_again(checked, counting):

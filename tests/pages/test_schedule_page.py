@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 import spaces
-from spaces.pages.schedule_page import MOST_BYTES, Side, schedule_page
+from spaces.pages.schedule_page import MOST_BYTES, ShownSchedule, schedule_page
 from tests.pages_html import Read
 
 CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
@@ -158,7 +158,7 @@ def test_refuted_proofs_show_their_counterexample():
     proofs = spaces.prove(spaces.loop_nest(made, schedule))
     assert proofs.refuted
     illegal = spaces.verify(made, schedule, CPU)
-    page = schedule_page([Side("fold", illegal, proofs=proofs)])
+    page = schedule_page([ShownSchedule("fold", illegal, proofs=proofs)])
     read = Read(page)
     found = proofs.refuted[0].outcome.counterexample
     place = f"{found.buffer}({', '.join(map(str, found.coordinate))})"
@@ -183,7 +183,7 @@ def test_a_large_pipeline_leaves_out_what_has_no_room():
     app = spaces.APPS["local_laplacian"]
     made = app.pipeline()
     schedule = spaces.parse_schedule(app.schedules["gpu"].read_text(), made, 256)
-    side = Side("gpu", spaces.verify(made, schedule, GPU))
+    side = ShownSchedule("gpu", spaces.verify(made, schedule, GPU))
     page = schedule_page([side, attrs.evolve(side, name="again")])
     assert len(page.encode()) < MOST_BYTES
     assert "so that the page stays under 200 KB" in Read(page).text

@@ -173,7 +173,7 @@ class CheckedSchedule:
 
 
 @frozen
-class Judged:
+class JudgedSchedule:
     """What was judged."""
 
     pipeline: Pipeline
@@ -191,7 +191,7 @@ class Illegal:
     """
 
     violations: tuple[Violation, ...]
-    judged: Judged | None = field(default=None, eq=False)
+    judged: JudgedSchedule | None = field(default=None, eq=False)
 
     @property
     def legal(self) -> bool:

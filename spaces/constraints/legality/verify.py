@@ -25,7 +25,7 @@ from spaces.constraints.legality.partial import ask_other_nest, ask_other_record
 from spaces.constraints.legality.verdict import (
     CheckedSchedule,
     Illegal,
-    Judged,
+    JudgedSchedule,
     SizeCondition,
     Verdict,
 )
@@ -79,7 +79,7 @@ def verify(
     check_given("verify", pipeline=pipeline, schedule=schedule, device=device)
     faults = pipeline_faults(pipeline, device)
     verdict = _verify_schedule(pipeline, schedule, device, exact, memo)
-    judged = Judged(pipeline, schedule, device)
+    judged = JudgedSchedule(pipeline, schedule, device)
     if not faults:
         return Illegal(verdict.violations, judged) if isinstance(verdict, Illegal) else verdict
     short = shortages(pipeline)
