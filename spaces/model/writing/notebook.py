@@ -29,9 +29,10 @@ def _(pipeline: Pipeline) -> Markup:
         body = graph_svg(*pipeline_graph(pipeline), f"The Funcs of {pipeline.name}")
     else:
         rows = [_row(one, pipeline) for one in pipeline.functions[:_LISTED]]
-        more = f"... and {len(pipeline.functions) - _LISTED:,} more Funcs"
         listed = table(("Func", "type", "dimensions", "reads"), rows)
-        body = [listed, tag("p", more, class_="quiet")]
+        left = len(pipeline.functions) - _LISTED
+        more = tag("p", f"... and {left:,} more Funcs", class_="quiet") if left > 0 else None
+        body = [listed, more]
     return card(f"Pipeline {pipeline.name}", about, body, facts(dict(_estimates(pipeline))))
 
 
