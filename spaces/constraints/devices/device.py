@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 import llvmlite.binding
-from attrs import Factory, evolve, field, frozen
+from attrs import Factory, asdict, evolve, field, frozen
 
 from spaces.constraints.devices.present_gpu import NoGpuError, present_gpu
 from spaces.constraints.devices.products import GpuProduct, gpu_products, product_called
+from spaces.markup.card import card, facts
+from spaces.markup.element import Markup
 from spaces.model.suggestions import suggestion
 
 
@@ -66,6 +68,9 @@ class GpuDevice:
     #: Shared memory, reserve included, is handed to blocks in multiples of this many bytes.
     shared_allocation_unit_bytes: int
 
+    def _repr_html_(self) -> str:
+        return _card(self, self.product)
+
     def __str__(self) -> str:
         return f"{self.name}: {self.product}, {self.sm_count} multiprocessors"
 
@@ -95,6 +100,9 @@ class CpuDevice:
     #: The bits that a unit computes at once; an instruction on a wider vector takes it twice.
     unit_bits: int = field(default=Factory(lambda self: self.vector_bits, takes_self=True))
 
+    def _repr_html_(self) -> str:
+        return _card(self, self.model)
+
     def __str__(self) -> str:
         return f"{self.name}: {self.model}, {self.cores} cores, vectors of {self.vector_bits} bits"
 
@@ -116,6 +124,16 @@ _FALLBACK_VECTOR_BITS = 128
 # Software Optimization Guides for the AMD Family 17h (55723) and for the Zen 4 Microarchitecture
 # (57647).
 _UNIT_BITS = {"znver1": 128, "znver4": 256}
+
+
+def _card(device: Device, about: str) -> Markup:
+    """What a device shows in a notebook: its limits."""
+    limits = {
+        name.replace("_", " "): f"{value:,}"
+        for name, value in asdict(device).items()
+        if isinstance(value, int)
+    }
+    return card(f"Device {device.name}", about, facts(limits))
 
 
 def device(name: str) -> Device:
