@@ -148,8 +148,10 @@ def kernel(kind: str, type: Type) -> Pipeline:
     """Sums over the terms of a kind."""
     image, sums = ImageParam(type, 1, "image"), Func("sums")
     sums[X] += KINDS[kind](image)
-    sizes = {image: [TABLE], PLACES: [2 * ELEMENTS]} if kind == "look-ups" else {image: [_READ]}
-    return spaces.pipeline(sums, name="kernel", estimates={**sizes, sums: [ELEMENTS]})
+    looks_up = kind == "look-ups"
+    sizes: dict[Func | ImageParam | str, list[int]] = {sums: [ELEMENTS]}
+    sizes |= {image: [TABLE], PLACES: [2 * ELEMENTS]} if looks_up else {image: [_READ]}
+    return spaces.pipeline(sums, name="kernel", estimates=sizes)
 
 
 def schedule_of(lanes: int) -> str:

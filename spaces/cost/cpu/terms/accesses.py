@@ -79,7 +79,8 @@ def _load(core: Core, of: StageWork, access: ReadGroup, bits: int) -> SymbolicNu
     is_bent = first.course > Course.ROUNDED or (first.course is Course.CLAMPED and not walks)
     is_run = moving == [first] and not is_bent and len(along) == 1
     is_whole = step.denominator == 1
-    if not is_run or max(step, step.denominator) > _LARGEST_STEP or not (is_whole or step < 1):
+    is_small = step <= _LARGEST_STEP and step.denominator <= _LARGEST_STEP
+    if not is_run or not is_small or not (is_whole or step < 1):
         return core[LANE] * lanes * reads
     passes = core.registers.passes(lanes, bits)
     if step == 1:
