@@ -3,7 +3,8 @@ them.
 
 ``in[2 * x]`` and ``in[2 * x + 1]`` over 8 lanes read the same 16 elements. Two dense loads read
 them, and each expression picks its lanes. In the same way ``n`` consecutive stores with a stride of
-``n`` become dense stores of interleaved values.
+``n`` become dense stores of interleaved values. Where lanes are masked, so are their elements in
+the dense vectors.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from spaces.backend.ir.identities import coordinate
 from spaces.backend.ir.node import map_children
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.ir.statements import Block, Statement, Store, block
-from spaces.backend.ir.vectors import Load, Ramp, Shuffle
+from spaces.backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp, Shuffle
 from spaces.backend.ir.walk import buffers_read, map_own
 from spaces.backend.lowering.analyses.linear import origin_of
 from spaces.backend.lowering.passes import named
 from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.rewrite import rewrite
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.types import Bool, Int32
 
-_STRIDES = range(2, 5)
+SMALL_STRIDES = range(2, 5)
 """Strides whose elements are cheaper to pick out of dense vectors than to access one by one."""
 
 
@@ -79,7 +80,7 @@ class _Strided:
     loads with the same key share.
     """
 
-    load: Load
+    load: Load | MaskedLoad
     offset: int
     stride: int
 
@@ -88,28 +89,34 @@ class _Strided:
         """Offset of the last lane."""
         return self.offset + (self.load.type.lanes - 1) * self.stride
 
+    @property
+    def mask(self) -> Expr | None:
+        """The lanes that load, or None if all do."""
+        return self.load.mask if isinstance(self.load, MaskedLoad) else None
+
 
 def _dense_loads(nodes: Iterable[Expr]) -> dict[Expr, Expr]:
     """For each strided load, its lanes picked out of dense loads."""
-    groups: dict[tuple[object, ...], dict[Load, _Strided]] = {}
+    groups: dict[tuple[object, ...], dict[Expr, _Strided]] = {}
     for node in nodes:
-        if not isinstance(node, Load) or not isinstance(node.index, Ramp):
+        if not isinstance(node, Load | MaskedLoad) or not isinstance(node.index, Ramp):
             continue
         stride = _stride(node.index)
         if stride is not None:
             origin = origin_of(node.index.base)
-            key = (node.buffer, node.type, stride, origin.terms)
-            groups.setdefault(key, {})[node] = _Strided(node, origin.offset, stride)
+            found = _Strided(node, origin.offset, stride)
+            key = (node.buffer, node.type, stride, origin.terms, found.mask)
+            groups.setdefault(key, {})[node] = found
     replaced: dict[Expr, Expr] = {}
-    for found in groups.values():
-        for near in _near(sorted(found.values(), key=lambda s: s.offset)):
+    for group in groups.values():
+        for near in _near(sorted(group.values(), key=lambda s: s.offset)):
             replaced |= _picked(near)
     return replaced
 
 
 def _stride(index: Ramp) -> int | None:
     step = index.stride
-    return int(step.value) if isinstance(step, Const) and step.value in _STRIDES else None
+    return int(step.value) if isinstance(step, Const) and step.value in SMALL_STRIDES else None
 
 
 def _near(loads: list[_Strided]) -> Iterator[list[_Strided]]:
@@ -131,7 +138,8 @@ def _picked(near: list[_Strided]) -> dict[Expr, Expr]:
     lanes = first.load.type.lanes
     start, end = first.offset, max(load.last for load in near)
     starts = [min(start + k * lanes, end + 1 - lanes) for k in range(first.stride)]
-    parts = tuple(_from(first.load, s - start) for s in starts)
+    width = near[-1].offset - start + 1
+    parts = tuple(_from(first, s, width) for s in starts)
     replaced: dict[Expr, Expr] = {}
     for load in near:
         places = [load.offset + lane * load.stride for lane in range(lanes)]
@@ -140,12 +148,22 @@ def _picked(near: list[_Strided]) -> dict[Expr, Expr]:
     return replaced
 
 
-def _from(load: Load, offset: int) -> Load:
-    """The dense vector that begins ``offset`` elements after a strided one."""
+def _from(first: _Strided, offset: int, width: int) -> Expr:
+    """The dense vector that begins at ``offset``, in the group of the load ``first``. Of each
+    ``stride`` elements that belong to an active lane, it loads the first ``width``.
+    """
+    load, begin = first.load, offset - first.offset
     assert isinstance(load.index, Ramp)
-    base = load.index.base
-    begin = coordinate("add", base, constant(offset, Int32))
-    return Load(load.type, load.buffer, Ramp(load.index.type, begin, constant(1, Int32)))
+    base = coordinate("add", load.index.base, constant(begin, Int32))
+    index = Ramp(load.index.type, base, constant(1, Int32))
+    if first.mask is None:
+        return Load(load.type, load.buffer, index)
+    lanes = load.type.lanes
+    never = Broadcast(first.mask.type, constant(False, Bool))
+    places = range(begin, begin + lanes)
+    picks = (p // first.stride if p % first.stride < width else lanes for p in places)
+    mask = _shuffle((first.mask, never), tuple(picks))
+    return MaskedLoad(load.type, load.buffer, index, mask)
 
 
 def _place(element: int, starts: Sequence[int], lanes: int) -> int:
@@ -183,14 +201,14 @@ def _filling(stores: list[Store]) -> Iterator[list[int]]:
     """The positions of stores whose lanes, in this order, lie next to each other."""
     groups: dict[tuple[object, ...], dict[int, int]] = {}
     for number, store in enumerate(stores):
-        if not isinstance(store.index, Ramp) or store.mask is not None:
+        if not isinstance(store.index, Ramp):
             continue
         stride = _stride(store.index)
         if stride is not None:
             origin = origin_of(store.index.base)
-            key = (store.buffer, store.value.type, stride, origin.terms)
+            key = (stride, store.buffer, store.value.type, origin.terms, store.mask)
             groups.setdefault(key, {}).setdefault(origin.offset, number)
-    for (_, _, apart, _), numbers in groups.items():
+    for (apart, *_), numbers in groups.items():
         assert isinstance(apart, int)
         taken: set[int] = set()
         for offset in sorted(numbers):
@@ -209,7 +227,7 @@ def _apart(store: Store, buffer: str, is_member: bool) -> bool:
     return all(
         n.index is store.index
         for n in walk(*store.expressions)
-        if isinstance(n, Load) and n.buffer == buffer
+        if isinstance(n, Load | MaskedLoad) and n.buffer == buffer
     )
 
 
@@ -225,5 +243,8 @@ def _woven(stores: list[Store]) -> list[Store]:
         picks = tuple(e % count * lanes + e // count for e in elements)
         begin = first.index.base + constant(k * lanes, Int32)
         index = Ramp(first.index.type, begin, constant(1, Int32))
-        dense.append(Store(first.buffer, index, _shuffle(values, picks)))
+        mask = first.mask
+        if mask is not None:
+            mask = _shuffle((mask,), tuple(e // count for e in elements))
+        dense.append(Store(first.buffer, index, _shuffle(values, picks), mask))
     return dense
