@@ -1,5 +1,5 @@
-"""A second body for calls with interleaved arrays that are dense, such as pictures of three
-channels whose pixels lie next to each other.
+"""A second form of loops over interleaved arrays, for calls whose arrays are dense: for instance
+pictures of three channels whose pixels lie next to each other.
 
 The stride between pixels is a parameter of the call, so vectors along pixels access memory lane by
 lane. Where the stride is a small number, ``interleave`` accesses dense vectors instead.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from attrs import evolve, frozen
 
@@ -18,7 +19,8 @@ from spaces.backend.ir.program import BufferParameter, LoopProgram
 from spaces.backend.ir.sizes import times
 from spaces.backend.ir.statements import For, If, Provide, Statement
 from spaces.backend.ir.vectors import Ramp, Shuffle
-from spaces.backend.lowering.cpu.interleave import SMALL_STRIDES
+from spaces.backend.lowering.analyses.linear import origin_of
+from spaces.backend.lowering.cpu.interleave import loads_pay, stores_pay
 from spaces.backend.lowering.cpu.widen import Widening, is_vector
 from spaces.backend.lowering.passes import named
 from spaces.constraints.reasoning.formulas import all_of
@@ -26,27 +28,24 @@ from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, const
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.schedules.domain_order import LoopKind
 
+_Buffers: TypeAlias = Mapping[str, BufferParameter]
+
 
 @named("dense")
 def dense(program: LoopProgram) -> LoopProgram:
-    """The program in which each outermost loop with vectors along pixels has two forms: one for
+    """The program in which outermost loops with vectors along pixels have two forms: one for
     arrays with the likely strides, and one for all others. A loop that gains nothing by known
-    strides has one form.
+    strides keeps its one form.
     """
     buffers = {b.name: b for b in program.buffers if b.likely_steps != b.steps}
-    if not buffers:
-        return program
-    return evolve(program, body=_with_forms(program.body, buffers))
+    return evolve(program, body=_with_forms(program.body, buffers)) if buffers else program
 
 
-def _with_forms(statement: Statement, buffers: Mapping[str, BufferParameter]) -> Statement:
+def _with_forms(statement: Statement, buffers: _Buffers) -> Statement:
     if not isinstance(statement, For):
         return map_children(statement, lambda part: _with_forms(part, buffers))
-    names = _gaining(statement, buffers)
-    if not names:
-        return statement
-    strides = (strides for name in names for strides in _likely(buffers[name]))
-    return If(all_of(strides), statement, statement)
+    likely = [stride for name in _gaining(statement, buffers) for stride in _likely(buffers[name])]
+    return If(all_of(likely), statement, statement) if likely else statement
 
 
 def _likely(buffer: BufferParameter) -> Iterator[Expr]:
@@ -57,29 +56,38 @@ def _likely(buffer: BufferParameter) -> Iterator[Expr]:
             yield Op(Bool, "eq", (stride, constant(likely, Int32)))
 
 
-def _gaining(loop: For, buffers: Mapping[str, BufferParameter]) -> tuple[str, ...]:
-    """The buffers that the loop accesses densely if their strides are the likely ones."""
-    gaining: dict[str, None] = {}
-    channels: dict[tuple[str, int], set[tuple[Expr, ...]]] = defaultdict(set)
+def _gaining(loop: For, buffers: _Buffers) -> tuple[str, ...]:
+    """The buffers that the loop accesses by dense vectors if their strides are the likely ones."""
+    loads: dict[_Group, set[int]] = defaultdict(set)
+    stores: dict[_Group, set[int]] = defaultdict(set)
     for vectors in walk_nodes(loop):
         if not isinstance(vectors, For) or vectors.kind is not LoopKind.VECTORIZED:
             continue
         if not isinstance(vectors.extent, Const) or vectors.extent.value < 2:
             continue
-        lanes = _Lanes(vectors.var, vectors.min, int(vectors.extent.value))
+        lanes = _Lanes(vectors.var, vectors.min, int(vectors.extent.value), buffers)
         for inner in walk_nodes(vectors.body):
             for node in walk(*inner.expressions):
-                if isinstance(node, Call) and node.target in buffers:
-                    steps = lanes.steps(node.args, buffers[node.target])
-                    if steps and steps <= {1, *SMALL_STRIDES}:
-                        gaining[node.target] = None
-            if isinstance(inner, Provide) and inner.func in buffers:
-                for step in lanes.steps(inner.args, buffers[inner.func]):
-                    stored = channels[inner.func, step]
-                    stored.add(lanes.channel(inner.args, buffers[inner.func]))
-                    if step in (1, *SMALL_STRIDES) and len(stored) >= step:
-                        gaining[inner.func] = None
+                if isinstance(node, Call):
+                    for group, offset in lanes.places(node.target, node.args):
+                        loads[group].add(offset)
+            if isinstance(inner, Provide):
+                for group, offset in lanes.places(inner.func, inner.args):
+                    stores[group].add(offset)
+    gaining = {g.buffer: None for g, found in loads.items() if loads_pay(g.step, len(found))}
+    gaining |= {g.buffer: None for g, found in stores.items() if stores_pay(g.step, len(found))}
     return tuple(gaining)
+
+
+@frozen
+class _Group:
+    """Vectors of one buffer and one distance between lanes, which begin a known number of elements
+    apart. The ``row`` is what their indices have in common.
+    """
+
+    buffer: str
+    step: int
+    row: tuple[object, ...]
 
 
 @frozen
@@ -89,35 +97,34 @@ class _Lanes:
     var: Variable
     low: Expr
     lanes: int
+    buffers: _Buffers
 
-    def channel(self, args: tuple[Expr, ...], buffer: BufferParameter) -> tuple[Expr, ...]:
-        """The coordinates that say which channel of a pixel is accessed."""
-        inner = zip(args, buffer.likely_steps, strict=True)
-        return tuple(a for a, step in inner if step is not None and self.var.name not in a.names)
-
-    def steps(self, args: tuple[Expr, ...], buffer: BufferParameter) -> set[int]:
-        """The distances in memory between neighboring lanes, if these vary along a dimension with
-        a stride that is only likely, and if all distances follow from known and likely strides;
-        else none.
+    def places(self, name: str, args: tuple[Expr, ...]) -> Iterator[tuple[_Group, int]]:
+        """The vectors of an access and their offsets, if the lanes vary along a dimension whose
+        stride is only likely, and all strides between the lanes are known or likely.
         """
+        buffer = self.buffers.get(name)
+        if buffer is None:
+            return
         index: Expr = constant(0, Int32)
+        others: list[Expr] = []
         is_known = True
         for arg, known, likely in zip(args, buffer.steps, buffer.likely_steps, strict=True):
-            if self.var.name not in arg.names:
-                continue
-            if arg.loads or likely is None:
-                return set()
-            is_known = is_known and known is not None
-            index = coordinate("add", index, times(arg, constant(likely, Int32)))
-        return set() if is_known else self._steps_of(index)
-
-    def _steps_of(self, index: Expr) -> set[int]:
+            moves = self.var.name in arg.names
+            if moves and (likely is None or arg.loads):
+                return
+            if likely is None:
+                others.append(arg)
+            else:
+                is_known = is_known and (known is not None or not moves)
+                index = coordinate("add", index, times(arg, constant(likely, Int32)))
+        if is_known or index.loads:
+            return
         wide = Widening(self.var, self.low, self.lanes)(index)
-        parts = wide.parts if isinstance(wide, Shuffle) else (wide,)
-        vectors = [part for part in parts if is_vector(part)]
-        steps = {
-            int(v.stride.value)
-            for v in vectors
-            if isinstance(v, Ramp) and isinstance(v.stride, Const)
-        }
-        return steps if all(isinstance(v, Ramp) for v in vectors) else set()
+        for part in wide.parts if isinstance(wide, Shuffle) else (wide,):
+            if is_vector(part):
+                if not isinstance(part, Ramp) or not isinstance(part.stride, Const):
+                    return
+                origin = origin_of(part.base)
+                row = (origin.terms, *others)
+                yield _Group(name, int(part.stride.value), row), origin.offset

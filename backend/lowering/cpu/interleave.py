@@ -25,8 +25,23 @@ from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32
 
-SMALL_STRIDES = range(2, 5)
-"""Strides whose elements are cheaper to pick out of dense vectors than to access one by one."""
+_SMALL_STRIDES = range(2, 5)
+"""Strides whose elements are cheaper to pick out of dense vectors than to load one by one."""
+
+_STRIDES = range(2, 9)
+"""Strides of accesses that may become dense: with more, most of the dense vectors is not used."""
+
+
+def loads_pay(stride: int, loads: int) -> bool:
+    """Whether a stride makes dense vectors cheaper than loads lane by lane, if so many loads share
+    them.
+    """
+    return stride == 1 or stride in _SMALL_STRIDES or (stride in _STRIDES and 2 * loads >= stride)
+
+
+def stores_pay(stride: int, stores: int) -> bool:
+    """Whether so many stores with a stride can become dense stores."""
+    return stride == 1 or (stride in _STRIDES and stores >= stride)
 
 
 class _NoLoads:
@@ -110,13 +125,14 @@ def _dense_loads(nodes: Iterable[Expr]) -> dict[Expr, Expr]:
     replaced: dict[Expr, Expr] = {}
     for group in groups.values():
         for near in _near(sorted(group.values(), key=lambda s: s.offset)):
-            replaced |= _picked(near)
+            if loads_pay(near[0].stride, len(near)):
+                replaced |= _picked(near)
     return replaced
 
 
 def _stride(index: Ramp) -> int | None:
     step = index.stride
-    return int(step.value) if isinstance(step, Const) and step.value in SMALL_STRIDES else None
+    return int(step.value) if isinstance(step, Const) and step.value in _STRIDES else None
 
 
 def _near(loads: list[_Strided]) -> Iterator[list[_Strided]]:
