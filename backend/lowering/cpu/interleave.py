@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 from spaces.backend.ir.identities import coordinate
 from spaces.backend.ir.node import map_children
 from spaces.backend.ir.program import LoopProgram
-from spaces.backend.ir.statements import Block, Statement, Store, block
+from spaces.backend.ir.statements import Block, If, Statement, Store, block
 from spaces.backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp, Shuffle
 from spaces.backend.ir.walk import buffers_read, map_own
 from spaces.backend.lowering.analyses.linear import origin_of
@@ -69,13 +69,34 @@ def _dense(statement: Statement) -> Statement:
         return map_children(statement, _dense)
     done: list[Statement] = []
     run: list[Store] = []
-    for part in statement.body:
+    for part in _joined(statement.body):
         if isinstance(part, Store) and part.update is None:
             run.append(part)
             continue
         done += [*_run(run), _dense(part)]
         run = []
     return block(*done, *_run(run))
+
+
+def _joined(parts: Iterable[Statement]) -> list[Statement]:
+    """The statements, with neighbors under the same guard under one guard: their stores may fill
+    each other's gaps. No store changes a guard that reads no memory.
+    """
+    joined: list[Statement] = []
+    for part in parts:
+        before = joined[-1] if joined else None
+        if (
+            isinstance(part, If)
+            and isinstance(before, If)
+            and part.condition is before.condition
+            and not part.condition.loads
+        ):
+            others = [p.otherwise for p in (before, part) if p.otherwise is not None]
+            otherwise = block(*others) if others else None
+            joined[-1] = If(part.condition, block(before.body, part.body), otherwise)
+        else:
+            joined.append(part)
+    return joined
 
 
 def _run(stores: list[Store]) -> Iterator[Statement]:
