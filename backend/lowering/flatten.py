@@ -24,6 +24,7 @@ from spaces.backend.ir.vectors import Load
 from spaces.backend.ir.walk import map_own
 from spaces.backend.lowering.analyses.conditions import conjuncts
 from spaces.backend.lowering.passes import named
+from spaces.constraints.reasoning.formulas import all_of
 from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
@@ -84,7 +85,8 @@ _Kept: TypeAlias = Callable[[Allocate, Layout], tuple[BufferDimension, ...]]
 
 
 def _flattened(program: LoopProgram, kept: _Kept) -> LoopProgram:
-    layouts = {b.name: _parameter(b) for b in program.buffers}
+    known = strides_in(all_of(program.assumptions))
+    layouts = {b.name: _parameter(b).where(known) for b in program.buffers}
     return evolve(program, body=_Flattening(layouts, kept, Simplifier()).statement(program.body))
 
 

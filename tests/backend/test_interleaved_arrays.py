@@ -26,6 +26,7 @@ from spaces import (
     loop_nest,
     parse_schedule,
     pipeline,
+    schedule,
 )
 from spaces.backend.access import AccessMode
 from spaces.backend.compile import compile_cpu_unchecked
@@ -35,7 +36,9 @@ from spaces.backend.ir.statements import If, Statement, Store
 from spaces.backend.ir.vectors import Load, MaskedLoad, Ramp
 from spaces.backend.lowering.cpu.passes import lower
 from spaces.backend.reference import evaluate
-from spaces.model.expressions.expr import Expr, walk
+from spaces.model.expressions.expr import Expr, Variable, walk
+from spaces.model.expressions.types import Int32
+from spaces.model.schedules.cases import cases
 from tests.examples import examples
 
 C, X, Y = Var("c"), Var("x"), Var("y")
@@ -174,6 +177,22 @@ def test_stores_to_one_channel_have_one_form() -> None:
     text = BOUND + ".split(x, x, xv, 8).reorder(xv, {}, y).vectorize(xv)"
     assert not forms(lowered(algorithm, text.format("x, c"))["parallel"])
     assert forms(lowered(algorithm, text.format("c, x") + ".unroll(c)")["parallel"])
+
+
+def test_a_specialization_on_a_stride_is_a_form() -> None:
+    image, out = ImageParam(UInt8, 3, "image"), Func("out")
+    out[C, X, Y] = image[C, X, Y] + 1
+    algorithm = pipeline(out, estimates={image: [3, 64, HEIGHT]})
+    stride = Variable(Int32, "image.stride.1")
+    along = schedule(algorithm).vectorize("x", 8).specialize(stride == 3)
+    first, second = cases(along.schedule)
+    inside, otherwise = (
+        lower(loop_nest(algorithm, case.schedule, case.assumptions))["vectorize"]
+        for case in (first, second)
+    )
+    assert steps(inside.body) >= {"3"}
+    assert steps(otherwise.body) >= {"image.stride.1"}
+    assert not forms(inside) + forms(otherwise)
 
 
 def likely(algorithm: Pipeline, text: str = "") -> dict[str, tuple[int | None, ...]]:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from spaces.backend.access import AccessMode
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.lowering.cases import combined, each, refused
-from spaces.backend.lowering.cpu.dense import dense
 from spaces.backend.lowering.cpu.interleave import interleave
 from spaces.backend.lowering.cpu.parallel import parallel
 from spaces.backend.lowering.cpu.partition import partition
+from spaces.backend.lowering.cpu.stride_forms import stride_forms
 from spaces.backend.lowering.cpu.unread import unread
 from spaces.backend.lowering.cpu.unroll import unroll
 from spaces.backend.lowering.cpu.vectorize import vectorize
@@ -35,7 +35,7 @@ def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
         unread,
         partition,
         unroll,
-        dense,
+        stride_forms,
         flatten if access_mode is AccessMode.PLAIN else flatten_with_dimensions,
         vectorize,
         interleave,

@@ -31,29 +31,37 @@ from spaces.model.schedules.domain_order import LoopKind
 _Buffers: TypeAlias = Mapping[str, BufferParameter]
 
 
-@named("dense")
-def dense(program: LoopProgram) -> LoopProgram:
+@named("stride_forms")
+def stride_forms(program: LoopProgram) -> LoopProgram:
     """The program in which outermost loops with vectors along pixels have two forms: one for
     arrays with the likely strides, and one for all others. A loop that gains nothing by known
     strides keeps its one form.
     """
-    buffers = {b.name: b for b in program.buffers if b.likely_steps != b.steps}
+    settled = {name for condition in program.assumptions for name in condition.names}
+    buffers = {
+        b.name: b for b in program.buffers if any(s.name not in settled for s, _ in _open(b))
+    }
     return evolve(program, body=_with_forms(program.body, buffers)) if buffers else program
 
 
 def _with_forms(statement: Statement, buffers: _Buffers) -> Statement:
     if not isinstance(statement, For):
         return map_children(statement, lambda part: _with_forms(part, buffers))
-    likely = [stride for name in _gaining(statement, buffers) for stride in _likely(buffers[name])]
+    likely = [c for name in _gaining(statement, buffers) for c in _are_likely(buffers[name])]
     return If(all_of(likely), statement, statement) if likely else statement
 
 
-def _likely(buffer: BufferParameter) -> Iterator[Expr]:
-    """The conditions that an array has the likely strides."""
+def _open(buffer: BufferParameter) -> Iterator[tuple[Variable, int]]:
+    """The strides that the caller chooses but that have a likely value."""
     for d, (known, likely) in enumerate(zip(buffer.steps, buffer.likely_steps, strict=True)):
         if known is None and likely is not None:
-            stride = Variable(Int32, f"{buffer.name}.stride.{d}")
-            yield Op(Bool, "eq", (stride, constant(likely, Int32)))
+            yield Variable(Int32, f"{buffer.name}.stride.{d}"), likely
+
+
+def _are_likely(buffer: BufferParameter) -> Iterator[Expr]:
+    """The conditions that an array has the likely strides."""
+    for stride, likely in _open(buffer):
+        yield Op(Bool, "eq", (stride, constant(likely, Int32)))
 
 
 def _gaining(loop: For, buffers: _Buffers) -> tuple[str, ...]:
