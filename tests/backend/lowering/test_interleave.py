@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spaces.backend.compile import compile_cpu_unchecked
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
-from spaces.backend.ir.statements import Block, Store
+from spaces.backend.ir.statements import Block, If, Store
 from spaces.backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp, Shuffle
 from spaces.backend.lowering.analyses.linear import origin_of
 from spaces.backend.lowering.cpu.interleave import interleave
@@ -214,6 +214,28 @@ def test_masked_stores_keep_their_masks(stride: int, active: int) -> None:
     memory = {"in": {k: 3 * k for k in range(40)}, "out": {}}
     found = run_program(after, {"i": 1, "n": active}, memory)["out"]
     assert found == {k: 3 * k for k in range(1, 1 + stride * active)}
+
+
+def test_loads_under_other_masks_stay_apart() -> None:
+    lanes, mask = UInt8.with_lanes(4), first_lanes(4)
+    index = Ramp(Int32.with_lanes(4), BEGIN, constant(2, Int32))
+    loads = [MaskedLoad(lanes, "in", index, m) for m in (mask, Op(mask.type, "not", (mask,)))]
+    dense = Ramp(index.type, BEGIN, constant(1, Int32))
+    store = Store("out", dense, Op(lanes, "sub", (loads[0], loads[1])))
+    buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("in", "out"))
+    scalars = tuple(ScalarParameter(n, Int32) for n in ("i", "n"))
+    program = interleave(LoopProgram("both", buffers, scalars, (), store))
+    memory = {"in": {2 * k: 1 + k for k in range(4)}, "out": {}}
+    found = run_program(program, {"i": 0, "n": 3}, memory)["out"]
+    assert found == {0: 1, 1: 2, 2: 3, 3: 256 - 4}
+
+
+def test_guards_that_read_memory_are_tested_again() -> None:
+    guard = Load(UInt8, "out", constant(0, Int32)) > 0
+    stores = (Store("out", constant(k, Int32), constant(v, UInt8)) for k, v in ((0, 0), (1, 5)))
+    body = Block(tuple(If(guard, store) for store in stores))
+    program = LoopProgram("twice", (BufferParameter("out", UInt8, 1, True),), (), (), body)
+    assert run_program(interleave(program), {}, {"out": {0: 9, 1: 9}})["out"] == {0: 0, 1: 9}
 
 
 def test_stores_under_other_masks_stay_apart() -> None:
