@@ -176,6 +176,7 @@ def test_stores_to_one_channel_have_one_form() -> None:
     algorithm = pipeline(out, estimates={out: [3, 64, HEIGHT]})
     text = BOUND + ".split(x, x, xv, 8).reorder(xv, {}, y).vectorize(xv)"
     assert not forms(lowered(algorithm, text.format("x, c"))["parallel"])
+    assert not forms(lowered(algorithm, text.format("x, c") + ".unroll(c)")["parallel"])
     assert forms(lowered(algorithm, text.format("c, x") + ".unroll(c)")["parallel"])
 
 

@@ -227,10 +227,11 @@ def _dense_stores(stores: list[Store]) -> list[Store]:
     """
     dense: dict[int, list[Store]] = {}
     for members in _filling(stores):
-        places = range(min(members), max(members) + 1)
-        if all(_apart(stores[n], stores[members[0]].buffer, n in members) for n in places):
+        woven = [stores[n] for n in members]
+        between = (n for n in range(min(members), max(members)) if n not in members)
+        if all(map(_reads_its_place, woven)) and all(_apart(stores[n], woven) for n in between):
             dense |= {n: [] for n in members}
-            dense[max(members)] = _woven([stores[n] for n in members])
+            dense[max(members)] = _woven(woven)
     return [s for n, store in enumerate(stores) for s in dense.get(n, [store])]
 
 
@@ -255,17 +256,40 @@ def _filling(stores: list[Store]) -> Iterator[list[int]]:
                 yield [numbers[o] for o in wanted]
 
 
-def _apart(store: Store, buffer: str, is_member: bool) -> bool:
-    """Whether a store may change places with a store to ``buffer``. A member may if it reads only
-    elements of the buffer that it replaces; another store may if it does not touch the buffer.
-    """
-    if not is_member:
-        return store.buffer != buffer and buffer not in buffers_read(store)
+def _reads_its_place(store: Store) -> bool:
+    """Whether a store reads no other elements of its buffer than those that it replaces."""
     return all(
         n.index is store.index
         for n in walk(*store.expressions)
-        if isinstance(n, Load | MaskedLoad) and n.buffer == buffer
+        if isinstance(n, Load | MaskedLoad) and n.buffer == store.buffer
     )
+
+
+def _apart(store: Store, woven: Sequence[Store]) -> bool:
+    """Whether a store may change places with those that fill each other's gaps: it does not touch
+    their buffer, or only elements before or behind theirs.
+    """
+    first = woven[0]
+    if store.buffer != first.buffer:
+        return first.buffer not in buffers_read(store)
+    places, others = _places(store), _places(first)
+    if places is None or others is None or places[0] != others[0]:
+        return False
+    begin, end = others[1].start, others[1].start + len(woven) * first.value.type.lanes
+    is_apart = places[1].stop <= begin or places[1].start >= end
+    return is_apart and _reads_its_place(store)
+
+
+def _places(store: Store) -> tuple[frozenset[tuple[Expr, int]], range] | None:
+    """The elements that a store replaces, counted from an origin with these terms; None if they
+    are not a known distance apart.
+    """
+    match store.index:
+        case Ramp(base=base, stride=Const(value=value)) if value > 0:
+            origin, stride = origin_of(base), int(value)
+            end = origin.offset + (store.value.type.lanes - 1) * stride + 1
+            return origin.terms, range(origin.offset, end, stride)
+    return None
 
 
 def _woven(stores: list[Store]) -> list[Store]:

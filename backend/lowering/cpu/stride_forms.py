@@ -66,25 +66,43 @@ def _are_likely(buffer: BufferParameter) -> Iterator[Expr]:
 
 def _gaining(loop: For, buffers: _Buffers) -> tuple[str, ...]:
     """The buffers that the loop accesses by dense vectors if their strides are the likely ones."""
-    loads: dict[_Group, set[int]] = defaultdict(set)
-    stores: dict[_Group, set[int]] = defaultdict(set)
-    for vectors in walk_nodes(loop):
-        if not isinstance(vectors, For) or vectors.kind is not LoopKind.VECTORIZED:
-            continue
-        if not isinstance(vectors.extent, Const) or vectors.extent.value < 2:
-            continue
-        lanes = _Lanes(vectors.var, vectors.min, int(vectors.extent.value), buffers)
-        for inner in walk_nodes(vectors.body):
-            for node in walk(*inner.expressions):
-                if isinstance(node, Call):
-                    for group, offset in lanes.places(node.target, node.args):
-                        loads[group].add(offset)
-            if isinstance(inner, Provide):
-                for group, offset in lanes.places(inner.func, inner.args):
-                    stores[group].add(offset)
-    gaining = {g.buffer: None for g, found in loads.items() if loads_pay(g.step, len(found))}
-    gaining |= {g.buffer: None for g, found in stores.items() if stores_pay(g.step, len(found))}
+    gaining: dict[str, None] = {}
+    for together in _vectorized_together(loop):
+        loads: dict[_Group, set[int]] = defaultdict(set)
+        stores: dict[_Group, set[int]] = defaultdict(set)
+        for vectors in together:
+            if not isinstance(vectors.extent, Const) or vectors.extent.value < 2:
+                continue
+            lanes = _Lanes(vectors.var, vectors.min, int(vectors.extent.value), buffers)
+            for inner in walk_nodes(vectors.body):
+                for node in walk(*inner.expressions):
+                    if isinstance(node, Call):
+                        for group, offset in lanes.places(node.target, node.args):
+                            loads[group].add(offset)
+                if isinstance(inner, Provide):
+                    whole = tuple(lanes.places(inner.func, inner.args))
+                    if len(whole) == 1:  # stores have no lanes by turns
+                        ((group, offset),) = whole
+                        stores[group].add(offset)
+        gaining |= {g.buffer: None for g, found in loads.items() if loads_pay(g.step, len(found))}
+        gaining |= {g.buffer: None for g, found in stores.items() if stores_pay(g.step, len(found))}
     return tuple(gaining)
+
+
+def _vectorized_together(loop: For) -> list[list[For]]:
+    """The vectorized loops, in lists of those that no other loop keeps apart."""
+    found: list[list[For]] = [[]]
+    stack: list[tuple[Statement, list[For]]] = [(loop, found[0])]
+    while stack:
+        node, together = stack.pop()
+        if not isinstance(node, For):
+            stack += [(child, together) for child in node.children]
+        elif node.kind is LoopKind.VECTORIZED:
+            together.append(node)
+        else:
+            found.append([])
+            stack.append((node.body, found[-1]))
+    return found
 
 
 @frozen

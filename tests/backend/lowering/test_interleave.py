@@ -31,6 +31,7 @@ from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant, wa
 from spaces.model.expressions.functions import select
 from spaces.model.expressions.types import Bool, Int32, UInt8, UInt16
 from spaces.model.nest.loopnest import loop_nest
+from spaces.model.writing.text import parse_schedule
 from tests.backend.lowering.program_interpreter import run_program
 from tests.examples import examples
 
@@ -132,6 +133,32 @@ def test_stores_that_fill_each_others_gaps_become_dense(copies: int) -> None:
     found = compiled_rows(algorithm, directives, array)
     expected = array * np.uint16(5) + np.arange(WIDTH, dtype=np.uint16)
     assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "dense"),
+    [
+        ("out.reorder(xv, xu, c, x, y).unroll(xu).unroll(c).vectorize(xv)", True),
+        ("out.reorder(xv, c, xu, x, y).unroll(xu).unroll(c).vectorize(xv)", True),
+        ("out.reorder(xv, xu, c, x, y).unroll(c).vectorize(xv)", False),
+    ],
+)
+def test_stores_of_several_vectors_become_dense_in_any_order(text: str, dense: bool) -> None:
+    image, out, c = ImageParam(UInt8, 2, "image"), Func("out"), Var("c")
+    out[c, X, Y] = image[X, Y] + cast(UInt8, c)
+    out.output_buffer().dim(0).set_bounds(0, 3)
+    out.output_buffer().dim(1).set_stride(3)
+    algorithm = pipeline(out)
+    split = "out.split(x, x, xu, 16).split(xu, xu, xv, 4)"
+    chosen = parse_schedule(text.replace("out", split, 1), algorithm)
+    stages = lower(loop_nest(algorithm, chosen))
+    stores = [s for s in walk_nodes(stages["interleave"].body) if isinstance(s, Store)]
+    assert {str(s.index.stride) == "1" for s in stores if isinstance(s.index, Ramp)} == {dense}
+    array = np.arange(2 * WIDTH, dtype=np.uint8).reshape(2, WIDTH)
+    found = compile_cpu_unchecked(algorithm, chosen, threads=1).run(
+        {"image": array}, sizes={"out": [3, WIDTH, 2]}
+    )["out"]
+    assert np.array_equal(found, array[:, :, None] + np.arange(3, dtype=np.uint8))
 
 
 def strided(name: str, offset: int) -> Ramp:
