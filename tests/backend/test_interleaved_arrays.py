@@ -39,6 +39,7 @@ from spaces.backend.reference import evaluate
 from spaces.model.expressions.expr import Expr, Variable, walk
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.cases import cases
+from tests.backend.lowering.placed_arrays import FAR, Arrays, outcome
 from tests.examples import examples
 
 C, X, Y = Var("c"), Var("x"), Var("y")
@@ -111,6 +112,27 @@ def test_values_do_not_depend_on_strides(
         if around is not None and before is not None:
             out[...] = 0
             assert np.array_equal(around, before)
+
+
+@pytest.mark.parametrize("begin", [0, 2_000_000_000])
+@pytest.mark.parametrize("stride", [3, 4])
+@pytest.mark.parametrize("tail", ["shift_inwards", "guard_with_if"])
+def test_lanes_by_turns_reach_rows_far_apart(tail: str, stride: int, begin: int) -> None:
+    """An index of some rows, and three times some coordinates, exceed 32 bits."""
+    image, out = ImageParam(UInt8, 3, "image"), Func("out")
+    out[C, X, Y] = image[C, X / 2, Y]
+    algorithm = pipeline(out)
+    text = f"out.bound(c, 0, 3).split(x, x, xv, 8, {tail}).reorder(xv, c, x, y).unroll(c)"
+    stages = lowered(algorithm, text + ".vectorize(xv)")
+    channels, rows = (0, 3), (0, HEIGHT)
+    ranges = {"out": (channels, (begin, 13), rows), "image": (channels, (begin // 2, 8), rows)}
+    pixels = np.random.default_rng(4).integers(0, 99, (HEIGHT, 8, 3)).astype(np.uint8)
+    strides = {"out": (1, stride, 64), "image": (1, stride, FAR)}
+    arrays = Arrays(ranges, strides, {"image": pixels})
+    wanted = evaluate(algorithm, {"image": pixels}, sizes=ranges)["out"]
+    for name, program in stages.items():
+        found = outcome(program, arrays, {}, negative=False)
+        assert found == {"out": arrays.cells("out", wanted, flat=False)}, name
 
 
 def forms(program: LoopProgram) -> list[tuple[str, Statement, Statement]]:
