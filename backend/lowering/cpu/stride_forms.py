@@ -68,12 +68,12 @@ def _gaining(loop: For, buffers: _Buffers) -> tuple[str, ...]:
     """The buffers that the loop accesses by dense vectors if their strides are the likely ones."""
     gaining: dict[str, None] = {}
     for together in _vectorized_together(loop):
-        loads: dict[_Group, set[int]] = defaultdict(set)
-        stores: dict[_Group, set[int]] = defaultdict(set)
+        loads: dict[_Neighbors, set[int]] = defaultdict(set)
+        stores: dict[_Neighbors, set[int]] = defaultdict(set)
         for vectors in together:
             if not isinstance(vectors.extent, Const) or vectors.extent.value < 2:
                 continue
-            lanes = _Lanes(vectors.var, vectors.min, int(vectors.extent.value), buffers)
+            lanes = _LanePlaces(vectors.var, vectors.min, int(vectors.extent.value), buffers)
             for inner in walk_nodes(vectors.body):
                 for node in walk(*inner.expressions):
                     if isinstance(node, Call):
@@ -106,7 +106,7 @@ def _vectorized_together(loop: For) -> list[list[For]]:
 
 
 @frozen
-class _Group:
+class _Neighbors:
     """Vectors of one buffer and one distance between lanes, which begin a known number of elements
     apart. The ``row`` is what their indices have in common.
     """
@@ -117,15 +117,15 @@ class _Group:
 
 
 @frozen
-class _Lanes:
-    """The lanes of a vectorized loop."""
+class _LanePlaces:
+    """The places of the lanes of a vectorized loop in the memory of some buffers."""
 
     var: Variable
     low: Expr
     lanes: int
     buffers: _Buffers
 
-    def places(self, name: str, args: tuple[Expr, ...]) -> Iterator[tuple[_Group, int]]:
+    def places(self, name: str, args: tuple[Expr, ...]) -> Iterator[tuple[_Neighbors, int]]:
         """The vectors of an access and their offsets, if the lanes vary along a dimension whose
         stride is only likely, and all strides between the lanes are known or likely.
         """
@@ -153,4 +153,4 @@ class _Lanes:
                     return
                 origin = origin_of(part.base)
                 row = (origin.terms, *others)
-                yield _Group(name, int(part.stride.value), row), origin.offset
+                yield _Neighbors(name, int(part.stride.value), row), origin.offset
