@@ -28,6 +28,7 @@ from spaces.backend.ir.statements import (
 from spaces.backend.ir.walk import map_all
 from spaces.backend.lowering.analyses.data_indices import wrapping
 from spaces.backend.lowering.analyses.hints import ALL_BUT_HINTS, is_hinted
+from spaces.backend.lowering.analyses.likely_strides import LikelyStrides
 from spaces.backend.lowering.analyses.size_checks import size_checks
 from spaces.backend.lowering.analyses.updates import updates_of
 from spaces.backend.lowering.prefetch import prefetches
@@ -58,19 +59,10 @@ def start(nest: LoopNest, timed: Mapping[str, int] = UNTIMED) -> LoopProgram:
         timed: the Funcs whose time a run counts, each with how many visits have one that is timed.
     """
     pipeline = nest.pipeline
-    images = (
-        BufferParameter(i.name, i.type, i.dimensions, False, pipeline.steps(i.name, i.dimensions))
-        for i in pipeline.images
-    )
-    outputs = (
-        BufferParameter(buffer, type, len(f.args), True, pipeline.steps(f.name, len(f.args)))
-        for f in map(pipeline.function, pipeline.outputs)
-        for buffer, type in zip(f.buffers, f.types, strict=True)
-    )
     sizes = sizes_of_tuples(pipeline)
     program = LoopProgram(
         name=pipeline.name,
-        buffers=(*images, *outputs),
+        buffers=tuple(_parameters(nest)),
         scalars=tuple(ScalarParameter(s.name, s.type) for s in pipeline.scalars),
         size_checks=size_checks(nest),
         body=_statements(nest.body, _Made(nest.bounds, timed)),
@@ -78,6 +70,20 @@ def start(nest: LoopNest, timed: Mapping[str, int] = UNTIMED) -> LoopProgram:
         hinted=is_hinted(v for f in pipeline.functions for s in f.stages for v in s.values),
     )
     return program if not sizes else _renamed(program, sizes)
+
+
+def _parameters(nest: LoopNest) -> Iterator[BufferParameter]:
+    """The images and the arrays of outputs."""
+    pipeline, likely = nest.pipeline, LikelyStrides(nest)
+    for i in pipeline.images:
+        steps = pipeline.steps(i.name, i.dimensions)
+        found = likely.of(i.name, steps)
+        yield BufferParameter(i.name, i.type, i.dimensions, False, steps, likely_steps=found)
+    for f in map(pipeline.function, pipeline.outputs):
+        steps = pipeline.steps(f.name, len(f.args))
+        found = likely.of(f.name, steps)
+        for buffer, type in zip(f.buffers, f.types, strict=True):
+            yield BufferParameter(buffer, type, len(f.args), True, steps, likely_steps=found)
 
 
 @frozen
