@@ -30,7 +30,7 @@ int main() {
     using namespace Halide;
     ImageParam photo(UInt(16), 2, "photo");
     Param<int> gain("gain");
-    Func rows("rows"), hist("hist"), blur("blur");
+    Func taken("rows"), rows("rows"), hist("hist"), blur("blur");
     Var x("x"), y("y");
     RDom r(0, 16, "r");
     rows(x, y) = photo(x, y) + photo(x + 1, y);
@@ -63,9 +63,20 @@ def test_a_header_finds_the_funcs_by_name() -> None:
         "inline void schedule_blur(const Halide::Pipeline &pipeline_, Halide::Param<int> gain)"
         in (text.replace("int32_t", "int"))
     )
-    assert '    Func rows = find_("rows$1");\n' in text
+    assert '    Func rows = find_("rows");\n' in text
+    assert "    Var x = rows.args()[0];\n" in text
     assert "    .split(hist.rvars(0)[0], ro, ri, 4)\n" in text.replace("        .", "    .")
     assert "photo" not in text
+
+
+def test_of_funcs_that_were_named_alike_each_is_found() -> None:
+    made = blurred()
+    names = {"rows": "f$2", "hist": "f", "blur": "f$10"}
+    text = halide_schedule_source(made, parse_schedule(SCHEDULE, made), names)
+    found = [line.strip() for line in text.splitlines() if line.startswith("    Func ")]
+    assert found == [
+        'Func rows = find_("f", 1);', 'Func hist = find_("f");', 'Func blur = find_("f", 2);'
+    ]  # fmt: skip
 
 
 def test_a_build_gives_its_funcs_the_schedule(tmp_path: Path) -> None:
