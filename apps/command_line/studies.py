@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from attrs import asdict
 
+from spaces.apps.app import App
 from spaces.apps.catalog import find
 from spaces.apps.command_line.console import line, table
 from spaces.apps.command_line.options import MOST, AppName, DeviceName, find_device
@@ -19,6 +20,8 @@ from spaces.apps.command_line.tune import StoreFile, read_store
 from spaces.apps.command_line.tuning_view import shown_ratio
 from spaces.apps.errors import CommandError
 from spaces.apps.files import write_text
+from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.schedule_source import halide_schedule_source
 from spaces.backend.halide.source import halide_source
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
@@ -41,6 +44,13 @@ class ExportFormat(StrEnum):
     CSV = "csv"
 
 
+class BestFormat(StrEnum):
+    """What ``spaces best`` writes."""
+
+    SCHED = "sched"
+    HEADER = "header"
+
+
 StudyNumber = Annotated[
     int,
     typer.Argument(
@@ -53,6 +63,14 @@ WrittenFormat = Annotated[
         "--format",
         help="The fastest schedule as directives (sched), JSON or Halide C++ source, or all "
         "results as T4 or CSV.",
+    ),
+]
+BestAs = Annotated[
+    BestFormat,
+    typer.Option(
+        "--format",
+        help="The schedule as directives (sched), or as a C++ header for a Halide generator that "
+        "has the algorithm already (header).",
     ),
 ]
 OutputFile = Annotated[
@@ -81,20 +99,26 @@ def studies(store: StoreFile = "", as_json: AsJson = False) -> None:
 
 
 @command(
-    "best", "Show the fastest schedule that the store has.", "best blur", "best blur -o best.sched"
+    "best",
+    "Show the fastest schedule that the store has.",
+    "best blur",
+    "best blur -o best.sched",
+    "best theirs.hlpipe --format header -o schedule.h",
 )
 def best(
     app: AppName,
     device: DeviceName = "cpu",
     store: StoreFile = "",
     inexact: Inexact = False,
+    format: BestAs = BestFormat.SCHED,
     output: OutputFile = "",
     as_json: AsJson = False,
 ) -> None:
     """Show the fastest schedule that the store has and that is legal here, or write it to a file.
     Times of this machine come first.
     """
-    pipeline, target = find(app).pipeline(), find_device(device)
+    found = find(app)
+    pipeline, target = found.pipeline(), find_device(device)
     with read_store(store) as opened:
         known = best_known(opened, pipeline, target, exact=not inexact)
         path = opened.path
@@ -105,6 +129,8 @@ def best(
         )
     study, trial = known
     text = format_schedule(trial.schedule, pipeline)
+    if format is BestFormat.HEADER:
+        text = _header(found, pipeline, trial.schedule)
     if output:
         write_text(Path(output), f"{text}\n")
     if as_json:
@@ -114,6 +140,19 @@ def best(
         return
     line(f"Wrote {output}." if output else text)
     line(f"Trial {trial.number} of study {study}: {shown_ratio(trial)}.")
+
+
+def _header(app: App, pipeline: Pipeline, schedule: Schedule) -> str:
+    """The schedule as a C++ header.
+
+    Raises:
+        CommandError: it has no counterpart in Halide.
+    """
+    program = app.halide()
+    try:
+        return halide_schedule_source(pipeline, schedule, program.names if program else {}).rstrip()
+    except DirectiveError as error:
+        raise CommandError(str(error)) from None
 
 
 @command(

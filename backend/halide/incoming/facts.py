@@ -115,7 +115,8 @@ def _stride(node: HalideNode | None, definitions: IncomingDefinitions) -> int | 
 
 def estimates_of(definitions: IncomingDefinitions, wanted: IncomingEstimates) -> dict[Any, Any]:
     """The estimates of images and outputs by name: those of the file, and over them the wanted
-    ones. Params take the wanted values as their defaults.
+    ones. An output of one value has its size always. Params take the wanted values as their
+    defaults.
     """
     contents, arguments = definitions.roles.contents, definitions.arguments
     found: dict[Any, Any] = {}
@@ -126,8 +127,8 @@ def estimates_of(definitions: IncomingDefinitions, wanted: IncomingEstimates) ->
         if func.func_schedule is not None and owner is not None:
             bounds = [(one.var, one.min, one.extent) for one in func.func_schedule.estimates]
             ranges = _ranges(func.args, bounds, definitions)
-            if ranges is not None:
-                found[owner.name] = ranges
+            if ranges is not None or (owner is output and not func.args):
+                found[owner.name] = ranges or ()
     params = {param.name: param for param in arguments.scalars.values()}
     for name, value in wanted.items():
         with definitions.problems.at(f"estimate of {name}"):
