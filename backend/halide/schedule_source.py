@@ -17,6 +17,11 @@ from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.tokens import quote
 
+_INCLUDES = "".join(
+    f"#include <{one}>\n"
+    for one in ("algorithm", "cstdlib", "iostream", "iterator", "map", "string", "vector")
+)
+
 _FIND = """\
     std::vector<Internal::Function> outputs_;
     for (const Func &output : pipeline_.outputs()) {
@@ -25,18 +30,22 @@ _FIND = """\
     const auto funcs_ = Internal::build_environment(outputs_);
     // Halide adds numbers to names that are taken (blur$1), others each time that it builds.
     const auto find_ = [&](const std::string &name, size_t place = 0) {
-        const std::regex added_("\\\\$([0-9]+)(?=_|$)|^lambda_([0-9]+)$");
         std::map<long, Internal::Function> found;
         for (const auto &[full, function] : funcs_) {
-            std::smatch match;
-            const bool is_added = std::regex_search(full, match, added_);
-            const bool is_lambda = is_added && match[2].matched;
-            const std::string written =
-                is_added ? std::string(match.prefix()) + (is_lambda ? "lambda" : "") +
-                               std::string(match.suffix())
-                         : full;
+            std::string written = full;
+            long number = -1;
+            const bool is_lambda = full.rfind("lambda_", 0) == 0;
+            const size_t at = is_lambda ? 6 : full.find('$');
+            if (at < full.size() - 1) {
+                const size_t other = full.find_first_not_of("0123456789", at + 1);
+                const size_t end = std::min(other, full.size());
+                if (end > at + 1 && (end == full.size() || (full[end] == '_' && !is_lambda))) {
+                    number = std::stol(full.substr(at + 1));
+                    written = full.substr(0, at) + full.substr(end);
+                }
+            }
             if (written == name) {
-                found[is_added ? std::stol(match[is_lambda ? 2 : 1]) : -1] = function;
+                found[number] = function;
             }
         }
         if (place >= found.size()) {
@@ -96,9 +105,7 @@ def halide_schedule_source(
     texts = ["\n".join(map(indented, part)) for part in paragraphs if part]
     body = "\n\n".join((texts[0], _FIND, *texts[1:]))
     return (
-        '#pragma once\n\n#include "Halide.h"\n\n#include <cstdlib>\n#include <iostream>\n'
-        "#include <iterator>\n#include <map>\n#include <regex>\n#include <string>\n"
-        "#include <vector>\n\n"
+        f'#pragma once\n\n#include "Halide.h"\n\n{_INCLUDES}\n'
         f"inline void schedule_{identifier(pipeline.name)}({', '.join(params)}) {{\n{body}\n}}\n"
     )
 
