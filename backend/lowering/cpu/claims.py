@@ -13,19 +13,19 @@ from spaces.model.expressions.expr import Cast, Expr, Op, Variable, constant
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.simplify import Simplifier
 
-Claims: TypeAlias = list[tuple[Expr, tuple[Expr, ...]]]
+Outcomes: TypeAlias = list[tuple[Expr, tuple[Expr, ...]]]
 """Values that an expression may take, each with the terms that must all be at least 0 for it."""
 
 
 @frozen
-class Limit:
+class LoopLimit:
     """The variable of a loop must be at least ``bound`` if the limit ``is_low``, else at most."""
 
     is_low: bool
     bound: Expr
 
 
-def limit_along(var: Variable, claim: Expr, known: Simplifier) -> Limit | None:
+def limit_along(var: Variable, claim: Expr, known: Simplifier) -> LoopLimit | None:
     """Where along the loop of ``var`` the claim is at least 0; None if unknown."""
     parts = known.polynomial(claim).split(var)
     slope = None if parts is None else parts[0].constant
@@ -35,11 +35,11 @@ def limit_along(var: Variable, claim: Expr, known: Simplifier) -> Limit | None:
     if rest.loads or var.name in rest.names:
         return None
     if slope > 0:
-        return Limit(True, known(constant(0, Int32) - rest / constant(slope, Int32)))
-    return Limit(False, known(rest / constant(-slope, Int32)))
+        return LoopLimit(True, known(constant(0, Int32) - rest / constant(slope, Int32)))
+    return LoopLimit(False, known(rest / constant(-slope, Int32)))
 
 
-def claims(node: Expr) -> Claims:
+def claims(node: Expr) -> Outcomes:
     """The values that a test of coordinates may take; empty for any other expression."""
     match node:
         case Cast(type=to, value=Op(name="abs", args=(a,))) if to == a.type == Int32:
@@ -50,19 +50,19 @@ def claims(node: Expr) -> Claims:
     return []
 
 
-def _less(a: Expr, b: Expr) -> Claims:
+def _less(a: Expr, b: Expr) -> Outcomes:
     return [(constant(True, Bool), (b - a - 1,)), (constant(False, Bool), (a - b,))]
 
 
-def _at_most(a: Expr, b: Expr) -> Claims:
+def _at_most(a: Expr, b: Expr) -> Outcomes:
     return [(constant(True, Bool), (b - a,)), (constant(False, Bool), (a - b - 1,))]
 
 
-def _equal(a: Expr, b: Expr) -> Claims:
+def _equal(a: Expr, b: Expr) -> Outcomes:
     return [(constant(False, Bool), (a - b - 1,))]
 
 
-_CLAIMS: Mapping[str, Callable[[Expr, Expr], Claims]] = {
+_CLAIMS: Mapping[str, Callable[[Expr, Expr], Outcomes]] = {
     "min": lambda a, b: [(a, (b - a,)), (b, (a - b,))],
     "max": lambda a, b: [(a, (a - b,)), (b, (b - a,))],
     "mod": lambda a, b: [(a, (a, b - 1 - a))],

@@ -18,7 +18,7 @@ from spaces.backend.ir.statements import Allocate, Block, For, If, Statement
 from spaces.backend.lowering.analyses.conditions import conjuncts, is_comparison_of_coordinates
 from spaces.backend.lowering.analyses.hints import TRUE
 from spaces.backend.lowering.analyses.known import inside_loop, known_sizes
-from spaces.backend.lowering.cpu.claims import Limit, claims, limit_along
+from spaces.backend.lowering.cpu.claims import LoopLimit, claims, limit_along
 from spaces.backend.lowering.passes import named
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op, constant, logical
@@ -67,7 +67,7 @@ class _Need:
     """
 
     test: Expr
-    limit: Limit
+    limit: LoopLimit
     is_whole: bool
     holds: bool
 
@@ -125,7 +125,7 @@ class _Needs:
             ranges[loop.var.name] = Interval(low, high)
         return ranges
 
-    def _always(self, limit: Limit) -> bool:
+    def _always(self, limit: LoopLimit) -> bool:
         """Whether all iterations lie within the limit."""
         loop, known = self.loop, self.known
         if limit.is_low:
@@ -144,7 +144,7 @@ def _terms(test: Expr) -> tuple[Expr, ...]:
     return ()
 
 
-def _shortened(loop: For, limits: list[Limit], known: Simplifier) -> For:
+def _shortened(loop: For, limits: list[LoopLimit], known: Simplifier) -> For:
     """The loop without the iterations beyond the limits."""
     first, end = loop.min, loop.min + loop.extent
     for limit in limits:
