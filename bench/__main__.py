@@ -1,8 +1,8 @@
 """``python -m bench [NAME ...]`` measures, writes ``bench/results`` and renews all tables.
 
 ``python -m bench tables`` renews them from the results that are there. ``python -m bench gpu``,
-``errors``, ``first``, ``fit``, ``five``, ``gpu_bundle``, ``hlpipe`` and ``ranks`` are commands of
-their own.
+``errors``, ``first``, ``fit``, ``five``, ``gpu_bundle``, ``halide_pipelines``, ``hlpipe`` and
+``ranks`` are commands of their own.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def main(arguments: list[str]) -> None:
         importlib.import_module("bench.cost_quality.ranks").main(arguments[1:])
     elif arguments[:1] == ["hlpipe"]:
         importlib.import_module("bench.hlpipe").main(arguments[1:])
+    elif arguments[:1] == ["halide_pipelines"]:
+        importlib.import_module("bench.halide_pipelines").main(arguments[1:])
     elif arguments == ["tables"]:
         importlib.import_module("bench.report").renew_pages(Path())
     else:

@@ -28,7 +28,9 @@ from spaces.backend.halide.errors import HalideFailure, RealizationError
 from spaces.backend.halide.file.errors import HalideFileError
 from spaces.backend.halide.incoming.problems import HalideImportError
 from spaces.backend.halide.incoming.program import HalideProgram, read_hlpipe
+from spaces.backend.halide.outgoing.doors import apply
 from spaces.backend.halide.peer import failing_as, hl, peer_type
+from spaces.backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify
@@ -42,6 +44,7 @@ from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.schedule import Schedule
 
 USUAL = (512, 384, 3, 2, 2, 2, 2, 2)
 """The extents of outputs and images where the file and the pipeline tell none."""
@@ -98,18 +101,21 @@ class Sized:
         """Whether the schedule of the file is legal for this CPU."""
         return verify(self.program.pipeline, self.program.schedule, device("cpu"))
 
-    def ours(self, checked: CheckedSchedule) -> Run:
+    def ours(self, checked: CheckedSchedule, float_mode: FloatMode = FloatMode.STRICT) -> Run:
         """A function that runs our code."""
         given, pipeline = self.arguments, self.program.pipeline
         named = (*given.images, *pipeline.outputs)
         sizes = {name: given.ranges[name] for name in named}
-        return compile_cpu(checked).prepare(given.images, given.scalars, sizes)
+        compiled = compile_cpu(checked, float_mode=float_mode)
+        return compiled.prepare(given.images, given.scalars, sizes)
 
-    def halides(self, file: Path) -> Run:
-        """A function in which Halide runs the pipeline of the file.
+    def halides(self, file: Path, target: str = STRICT, schedule: Schedule | None = None) -> Run:
+        """A function in which Halide runs the pipeline of the file, with another schedule if one is
+        given; then it must have none in the file.
 
         Raises:
             HalideFailure: Halide cannot read, compile or run it.
+            ApplyError: the schedule cannot be applied.
         """
         given, pipeline = self.arguments, self.program.pipeline
         names, held = self.program.names, {}
@@ -125,6 +131,8 @@ class Sized:
                 theirs = names.get(scalar.name, scalar.name)
                 params[theirs] = _parameter(theirs, scalar.type, given.scalars[scalar.name])
             made = hl.deserialize_pipeline(str(file), params)
+        if schedule is not None:
+            apply(schedule, made)
         functions = map(pipeline.function, pipeline.outputs)
         outputs = {
             buffer: empty_with_steps(
@@ -134,11 +142,11 @@ class Sized:
             for buffer, type in zip(function.buffers, function.types, strict=True)
         }
         buffers = [_buffer(array, given.ranges[name]) for name, array in outputs.items()]
-        target = hl.Target(STRICT)
+        compiled_for = hl.Target(target)
 
         def run() -> Mapping[str, Array]:
             with failing_as(RealizationError, f"Halide fails to run {file.name}"):
-                made.realize(buffers, target)
+                made.realize(buffers, compiled_for)
             assert len(held) <= len(pipeline.images)  # Halide keeps only their addresses
             return outputs
 
