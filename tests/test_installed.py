@@ -113,7 +113,8 @@ def test_a_project_with_apps_and_backend_of_its_own(project: Path, form: str) ->
 
 
 def test_the_program_in_such_a_project(project: Path) -> None:
-    assert "toy_blur" in _said(project, "-m", "spaces", "list")
+    said = _said(project, "-m", "spaces", "verify", "toy_blur", "--schedule", "cpu")
+    assert said.startswith("The schedule is legal for cpu.\n")
 
 
 def test_a_file_of_halide_without_halide(project: Path) -> None:
