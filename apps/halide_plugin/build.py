@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from spaces.apps.errors import CommandError, WrongUsage
+from spaces.model.extras import how_to_install
 
 SOURCE = Path(__file__).with_name("spaces_autoscheduler.cpp")
 
@@ -58,7 +59,7 @@ def _package() -> Path:
     found = find_spec("halide")
     if found is None or found.origin is None:
         raise WrongUsage(
-            "Halide is not found: install the extra `halide`, or name its folder by --halide."
+            f"Halide is not found: {how_to_install('halide')}; or name its folder by --halide."
         )
     return Path(found.origin).parent
 
