@@ -68,3 +68,11 @@ def test_a_schedule_is_tuned_judged_applied_and_run(name: str, tmp_path: Path) -
     now = apply(schedule, plain.pipeline())
     for buffer, found in plain.in_halide(now).items():
         assert_close(found, wanted[buffer], plain.ulps, buffer)
+
+
+def test_sizes_that_are_known_are_not_asked_for(tmp_path: Path) -> None:
+    lacking = {}
+    for name in ("with_tables", "two_sizes"):
+        hl.serialize_pipeline(built(name, scheduled=True).pipeline(), str(tmp_path / name))
+        lacking[name] = read_hlpipe(tmp_path / name).lacks_estimates
+    assert lacking == {"with_tables": ("photo", "with_tables"), "two_sizes": ("photo", "sums")}
