@@ -10,6 +10,7 @@ from spaces.backend.lowering.cases import combined, each, refused
 from spaces.backend.lowering.cpu.interleave import interleave
 from spaces.backend.lowering.cpu.parallel import parallel
 from spaces.backend.lowering.cpu.partition import partition
+from spaces.backend.lowering.cpu.round_folds import round_folds
 from spaces.backend.lowering.cpu.trim import trim
 from spaces.backend.lowering.cpu.unread import unread
 from spaces.backend.lowering.cpu.unroll import unroll
@@ -36,6 +37,7 @@ def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
         partition,
         trim,
         unroll,
+        round_folds,
         flatten if access_mode is AccessMode.PLAIN else flatten_with_dimensions,
         vectorize,
         interleave,
