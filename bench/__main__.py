@@ -1,8 +1,8 @@
 """``python -m bench [NAME ...]`` measures, writes ``bench/results`` and renews all tables.
 
 ``python -m bench tables`` renews them from the results that are there. ``python -m bench gpu``,
-``errors``, ``first``, ``fit``, ``five``, ``gpu_bundle``, ``halide_pipelines``, ``hlpipe`` and
-``ranks`` are commands of their own.
+``cluster``, ``errors``, ``first``, ``fit``, ``five``, ``gpu_bundle``, ``halide_pipelines``,
+``hlpipe``, ``kills``, ``large_store``, ``ranks`` and ``tuning_noise`` are commands of their own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
+
+OF_TUNING = ("cluster", "kills", "large_store", "tuning_noise")
+"""They try out how tuning copes with large stores, with kills, and with many machines."""
 
 ON_GPUS = ("gpu", "gpu_bundle")
 """They need no Halide, which all others import."""
@@ -29,6 +32,8 @@ def main(arguments: list[str]) -> None:
         importlib.import_module("bench.cost_quality.first_found").main(arguments[1:])
     elif arguments[:1] == ["ranks"]:
         importlib.import_module("bench.cost_quality.ranks").main(arguments[1:])
+    elif arguments[:1] and arguments[0] in OF_TUNING:
+        importlib.import_module(f"bench.{arguments[0]}").main(arguments[1:])
     elif arguments[:1] == ["hlpipe"]:
         importlib.import_module("bench.hlpipe").main(arguments[1:])
     elif arguments[:1] == ["halide_pipelines"]:

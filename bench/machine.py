@@ -8,8 +8,8 @@ import os
 import platform
 from typing import Any
 
+from spaces.backend.measuring.machine import processor as model_name
 from spaces.constraints.devices.device import host_cpu
-from spaces.tuning.identity import processor as model_name
 
 PACKAGES = ("numpy", "llvmlite", "z3-solver", "halide", "nvidia-cuda-nvrtc", "nvidia-cuda-nvcc")
 

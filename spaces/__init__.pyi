@@ -12,6 +12,10 @@ from spaces.model.algorithm.var import Var as Var
 from spaces.model.algorithm.rdom import RDom as RDom
 from spaces.model.algorithm.image_param import ImageParam as ImageParam
 from spaces.model.algorithm.param import Param as Param
+from spaces.model.algorithm.foreign import (
+    ForeignArray as ForeignArray,
+    know_callable as know_callable,
+)
 from spaces.model.expressions.expr import (
     Expr as Expr,
     ExprLike as ExprLike,
@@ -224,6 +228,7 @@ from spaces.backend.halide.source import halide_source as halide_source
 from spaces.backend.halide.schedule_source import (
     halide_schedule_source as halide_schedule_source,
 )
+from spaces.backend.halide.python_source import halide_python_source as halide_python_source
 from spaces.backend.halide.errors import (
     ApplyError as ApplyError,
     AppliedOtherwiseError as AppliedOtherwiseError,
@@ -343,6 +348,7 @@ from spaces.backend.arguments import (
     RequirementError as RequirementError,
 )
 from spaces.backend.preconditions import SizeError as SizeError
+from spaces.backend.foreign import ForeignCodeError as ForeignCodeError
 from spaces.backend.reference.boxes import ImageBoundsError as ImageBoundsError
 
 # Cost models
@@ -489,7 +495,7 @@ from spaces.enumerate.search.stagewise.freezing import Freezing as Freezing
 from spaces.enumerate.search.neighbours.genetic.strategy import Genetic as Genetic
 from spaces.enumerate.search.papers.grouping import Grouping as Grouping
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling as HierarchicalSampling
-from spaces.enumerate.search.improving import Improving as Improving
+from spaces.enumerate.search.improving import Improving as Improving, ImprovingFrom as ImprovingFrom
 from spaces.enumerate.search.neighbours.latin_hypercube import LatinHypercube as LatinHypercube
 from spaces.enumerate.search.neighbours.optuna_search import (
     OptunaSearch as OptunaSearch,
@@ -511,18 +517,20 @@ from spaces.enumerate.search.events import (
 
 # Measuring
 from spaces.cost.measurer import (
+    GradualMeasurer as GradualMeasurer,
     Measurer as Measurer,
     Measurement as Measurement,
     RunOutcome as RunOutcome,
 )
 from spaces.backend.measuring.local import LocalMeasurer as LocalMeasurer
 from spaces.backend.measuring.session import MeasuringError as MeasuringError
+from spaces.cost.pool import MeasuringPool as MeasuringPool
 from spaces.backend.measuring.over_dask import (
     DaskMeasurer as DaskMeasurer,
     DaskUnavailable as DaskUnavailable,
 )
 from spaces.backend.measuring.task import MeasuringLimits as MeasuringLimits
-from spaces.backend.measuring.rounds import Rungs as Rungs
+from spaces.backend.measuring.rounds import Race as Race
 from spaces.backend.measuring.agreement import Tolerance as Tolerance
 from spaces.backend.measuring.tolerances import tolerance as tolerance
 
@@ -540,7 +548,11 @@ from spaces.tuning.trial import (
     Trial as Trial,
     Proposal as Proposal,
 )
-from spaces.tuning.strategy import TuningStrategy as TuningStrategy
+from spaces.tuning.strategy import (
+    FirstSearch as FirstSearch,
+    SearchingStrategy as SearchingStrategy,
+    TuningStrategy as TuningStrategy,
+)
 from spaces.tuning.strategies import (
     register_tuning_strategy as register_tuning_strategy,
     tuning_strategy_names as tuning_strategy_names,
@@ -556,9 +568,9 @@ from spaces.tuning.compiler_ranking import (
 )
 from spaces.tuning.store import (
     TuningStore as TuningStore,
-    StudySummary as StudySummary,
     default_store as default_store,
 )
+from spaces.tuning.study_key import StudySummary as StudySummary
 from spaces.tuning.schema import StoreError as StoreError
 from spaces.tuning.identity import TuningMachine as TuningMachine
 from spaces.tuning.calibration import (
@@ -574,7 +586,12 @@ from spaces.tuning.export import (
     t4_text as t4_text,
     trials_from_t4 as trials_from_t4,
     csv_text as csv_text,
+    trial_columns as trial_columns,
+    trials_frame as trials_frame,
+    write_parquet as write_parquet,
+    TablesUnavailable as TablesUnavailable,
 )
+from spaces.tuning.damage import find_damage as find_damage, Damage as Damage
 
 # Apps
 from spaces.apps.catalog import APPS as APPS

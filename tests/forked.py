@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from multiprocessing.connection import Connection
 from multiprocessing.reduction import DupFd
 from typing import IO, Any
 
@@ -36,23 +36,25 @@ class ForkedWorker:
         env: Mapping[str, str],
         **_: Any,
     ) -> None:
-        *_, module, _ = command
-        assert module == _WORKER
-        (socket,) = pass_fds
-        with Connection(os.dup(socket)) as requests:
-            self._process = SERVER.Process(
-                target=_measure,
-                args=(requests, _Duplicated(stdout.fileno()), dict(env), os.getcwd()),
-                daemon=True,
-            )
-            self._process.start()
+        assert _WORKER in command
+        given = [_Duplicated(one) for one in (*pass_fds, stdout.fileno())]
+        self._process = SERVER.Process(
+            target=_measure, args=(*given, dict(env), os.getcwd()), daemon=True
+        )
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
 
     def kill(self) -> None:
         self._process.kill()
 
-    def wait(self) -> int:
-        self._process.join()
-        assert self._process.exitcode is not None
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired(_WORKER, timeout or 0.0)
         return self._process.exitcode
 
 
@@ -71,7 +73,9 @@ def _detached(passed: Any) -> int:
     return number
 
 
-def _measure(requests: Connection, output: int, environment: dict[str, str], folder: str) -> None:
+def _measure(
+    requests: int, life: int, output: int, environment: dict[str, str], folder: str
+) -> None:
     os.setsid()
     os.dup2(output, 1)
     os.dup2(output, 2)
@@ -79,6 +83,5 @@ def _measure(requests: Connection, output: int, environment: dict[str, str], fol
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:] = environment["PYTHONPATH"].split(os.pathsep)
-    sys.argv = [_WORKER, str(os.dup(requests.fileno()))]
-    requests.close()
+    sys.argv = [_WORKER, str(requests), str(life)]
     import_module(_WORKER).main()

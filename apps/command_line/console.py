@@ -1,4 +1,6 @@
-"""Output for people: rich tables on a terminal, plain aligned text in a pipe."""
+"""Output for people: rich tables on a terminal, plain aligned text in a pipe. Names and reasons may
+come from files of others, so characters that control a terminal are shown as escapes.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from spaces.model.showing import visible
+
 NUMBER_KINDS = (int, float)
 
 NAME = 26
@@ -20,19 +24,19 @@ def heading(text: str) -> None:
     """Prints a line that starts a new part of the output."""
     console = Console()
     if console.is_terminal:
-        console.print(Text(text, style="bold"))
+        console.print(Text(visible(text), style="bold"))
     else:
-        print(text)
+        print(visible(text))
 
 
 def line(text: str) -> None:
     """Prints ordinary output, without wrapping or styles; Ctrl-C never cuts a line."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{visible(text)}\n")
 
 
 def complain(text: str) -> None:
     """Prints a sentence to the error stream."""
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -75,4 +79,4 @@ def _shown(cell: object) -> str:
         return f"{cell:,.4g}" if abs(cell) < 1e4 else f"{cell:,.0f}"
     if isinstance(cell, int) and not isinstance(cell, bool):
         return f"{cell:,}"
-    return str(cell)
+    return visible(str(cell))

@@ -69,6 +69,16 @@ Floats = Annotated[
     ),
 ]
 
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        max=1024,
+        help="The number of threads on the CPU. Default: one for each core.",
+    ),
+]
+
 Hardened = Annotated[
     bool,
     typer.Option(

@@ -30,6 +30,7 @@ from spaces.apps.command_line.options import (
     Exact,
     Floats,
     Hardened,
+    Threads,
     find_device,
     given_schedule,
 )
@@ -79,15 +80,6 @@ Size = Annotated[
         "--size",
         help="The size of the output in all dimensions, such as 640x480 or 640x480x3; 1:640x1:480 "
         "also gives the first coordinate of each. Default: the largest that the input allows.",
-    ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        min=1,
-        max=1024,
-        help="The number of threads on the CPU. Default: one for each core.",
     ),
 ]
 

@@ -13,23 +13,33 @@ from attrs import asdict
 from spaces.apps.app import App
 from spaces.apps.catalog import find
 from spaces.apps.command_line.console import line, table
-from spaces.apps.command_line.options import MOST, AppName, DeviceName, find_device
+from spaces.apps.command_line.options import (
+    MOST,
+    AppName,
+    DeviceName,
+    Floats,
+    Threads,
+    find_device,
+)
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.space import Inexact
 from spaces.apps.command_line.tune import StoreFile, read_store
 from spaces.apps.command_line.tuning_view import shown_ratio
-from spaces.apps.errors import CommandError
+from spaces.apps.errors import CommandError, WrongUsage
 from spaces.apps.files import write_text
 from spaces.backend.halide.errors import DirectiveError
 from spaces.backend.halide.schedule_source import halide_schedule_source
 from spaces.backend.halide.source import halide_source
+from spaces.backend.llvm.operators import FloatMode
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
 from spaces.model.writing.text import format_schedule
-from spaces.tuning.export import csv_text, t4_text
+from spaces.tuning.damage import find_damage
+from spaces.tuning.export import TablesUnavailable, csv_text, t4_text, write_parquet
 from spaces.tuning.schema import StoreError
+from spaces.tuning.store import TuningStore
 from spaces.tuning.trial import Trial, fastest
 from spaces.tuning.tune import best_known
 
@@ -42,6 +52,7 @@ class ExportFormat(StrEnum):
     HALIDE = "halide"
     T4 = "t4"
     CSV = "csv"
+    PARQUET = "parquet"
 
 
 class BestFormat(StrEnum):
@@ -62,7 +73,7 @@ WrittenFormat = Annotated[
     typer.Option(
         "--format",
         help="The fastest schedule as directives (sched), JSON or Halide C++ source, or all "
-        "results as T4 or CSV.",
+        "results as T4, CSV or Parquet.",
     ),
 ]
 BestAs = Annotated[
@@ -78,10 +89,24 @@ OutputFile = Annotated[
 ]
 
 
-@command("studies", "List the studies of a store.", "studies", "studies --store blur.sqlite")
-def studies(store: StoreFile = "", as_json: AsJson = False) -> None:
-    """List the studies of a store."""
+Check = Annotated[
+    bool, typer.Option("--check", help="List all damaged rows instead, and fail if there are some.")
+]
+
+
+@command(
+    "studies",
+    "List the studies of a store.",
+    "studies",
+    "studies --store blur.sqlite",
+    "studies --check",
+)
+def studies(store: StoreFile = "", check: Check = False, as_json: AsJson = False) -> None:
+    """List the studies of a store, or what is damaged in it."""
     with read_store(store) as opened:
+        if check:
+            _check(opened, as_json)
+            return
         found = opened.studies()
         if as_json:
             line(json.dumps([asdict(one) for one in found], indent=2))
@@ -98,6 +123,26 @@ def studies(store: StoreFile = "", as_json: AsJson = False) -> None:
         line(f"{amount(len(rows), 'study', 'studies')} in {opened.path}.")
 
 
+def _check(store: TuningStore, as_json: bool) -> None:
+    """Lists the damage of a store.
+
+    Raises:
+        CommandError: there is some.
+    """
+    found = find_damage(store)
+    if as_json:
+        line(json.dumps([asdict(one) for one in found], indent=2))
+    elif found:
+        table(("table", "row", "damage"), [(one.table, one.row, one.why) for one in found])
+    if found:
+        raise CommandError(
+            f"{store.path} has {amount(len(found), 'damaged row')}; commands leave them out, and "
+            "read everything else."
+        )
+    if not as_json:
+        line(f"{store.path} is whole.")
+
+
 @command(
     "best",
     "Show the fastest schedule that the store has.",
@@ -111,16 +156,20 @@ def best(
     store: StoreFile = "",
     inexact: Inexact = False,
     format: BestAs = BestFormat.SCHED,
+    threads: Threads = None,
+    floats: Floats = FloatMode.STRICT,
     output: OutputFile = "",
     as_json: AsJson = False,
 ) -> None:
     """Show the fastest schedule that the store has and that is legal here, or write it to a file.
-    Times of this machine come first.
+    Times of this processor come first.
     """
     found = find(app)
     pipeline, target = found.pipeline(), find_device(device)
     with read_store(store) as opened:
-        known = best_known(opened, pipeline, target, exact=not inexact)
+        known = best_known(
+            opened, pipeline, target, exact=not inexact, threads=threads, float_mode=floats
+        )
         path = opened.path
     if known is None:
         raise CommandError(
@@ -176,8 +225,12 @@ def export(
         except StoreError as error:
             raise CommandError(f"{error} spaces studies lists what there is.") from None
         trials = opened.trials(study)
-    text = _written(format, trials, pipeline, study)
-    if output:
+    if format is ExportFormat.PARQUET:
+        _write_parquet(output, trials, pipeline)
+        text = ""
+    else:
+        text = _written(format, trials, pipeline, study)
+    if output and text:
         write_text(Path(output), text)
     if as_json:
         report: dict[str, Any] = {"study": study, "format": str(format)}
@@ -186,6 +239,17 @@ def export(
         line(f"Wrote {output}.")
     else:
         line(text.rstrip("\n"))
+
+
+def _write_parquet(output: str, trials: list[Trial], pipeline: Pipeline) -> None:
+    if not output:
+        raise WrongUsage("A Parquet file is no text: give the file to write, -o FILE.")
+    try:
+        write_parquet(output, trials, pipeline)
+    except TablesUnavailable as error:
+        raise CommandError(str(error)) from None
+    except OSError as error:
+        raise CommandError(f"Cannot write {output}: {error.strerror}.") from None
 
 
 def _written(format: ExportFormat, trials: list[Trial], pipeline: Pipeline, study: int) -> str:

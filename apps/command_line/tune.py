@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from spaces.apps.catalog import APPS, find
 from spaces.apps.command_line.arguments import parse_params
 from spaces.apps.command_line.completion import model_names, tuning_strategy_names
 from spaces.apps.command_line.console import complain, line, table
+from spaces.apps.command_line.interrupting import twice_ends_at_once
 from spaces.apps.command_line.options import (
     CPU,
     GPU,
@@ -21,17 +23,28 @@ from spaces.apps.command_line.options import (
     OWN,
     AppName,
     DeviceName,
+    Floats,
     Seed,
+    Threads,
     given_schedule,
 )
 from spaces.apps.command_line.program import AsJson, command
-from spaces.apps.command_line.space import Inexact, OptionsName, Preset, Where, space_of
+from spaces.apps.command_line.space import (
+    Inexact,
+    Keep,
+    OptionsName,
+    Preset,
+    Where,
+    kept_of,
+    space_of,
+)
 from spaces.apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
 from spaces.apps.errors import CommandError, Interrupted, WrongUsage
 from spaces.apps.files import is_there
 from spaces.apps.halide_programs import check_sizes, with_estimates
 from spaces.apps.photographs import photograph
 from spaces.backend.arguments import Array
+from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.inputs import random_inputs
 from spaces.backend.measuring.over_dask import DaskUnavailable
 from spaces.backend.measuring.session import MeasuringError
@@ -121,6 +134,7 @@ SHOWN = 5
     "tune blur --minutes 30 --store blur.sqlite --seed 1",
     "tune harris --trials 20 --options small --strategy top",
     "tune theirs.hlpipe:strength=0.5 --minutes 10",
+    "tune theirs.hlpipe:out=640x480 --keep own",
 )
 def tune(
     app: AppName,
@@ -131,25 +145,28 @@ def tune(
     options: OptionsName = Preset.EXPERT,
     inexact: Inexact = False,
     where: Where = None,
+    keep: Keep = "",
     cost: CostName = "",
     strategy: StrategyName = DEFAULT,
     schedule: Starts = None,
     params: Params = None,
     seed: Seed = 0,
     scheduler: Scheduler = "",
+    threads: Threads = None,
+    floats: Floats = FloatMode.STRICT,
     as_json: AsJson = False,
 ) -> None:
     """Measure schedules until the time is over, and keep every result in a file. The same command
     goes on where it stopped, also after Ctrl-C or a crash.
     """
     found = find(app)
-    space = space_of(found, device, options, inexact, where=where)
+    space = space_of(found, device, options, inexact, kept_of(found, keep), where)
+    if isinstance(space.device, GpuDevice) and (threads or floats is not FloatMode.STRICT):
+        raise WrongUsage("--threads and --floats are for the CPU; --device names a GPU.")
     values = _values(found, space.pipeline, params or ())
     starts = _starts(found, space, schedule)
     with opened_store(store) as opened:
-        seen: list[Study] = []
-        interrupted = False
-        with TuningView(seconds) as view:
+        with twice_ends_at_once(), TuningView(seconds) as view:
             try:
                 study = tune_pipeline(
                     space.pipeline,
@@ -158,6 +175,7 @@ def tune(
                     seconds=seconds,
                     trials=trials,
                     options=space.options,
+                    fixed=space.fixed,
                     where=space.where,
                     model=cost,
                     strategy=strategy,
@@ -166,12 +184,11 @@ def tune(
                     inputs=_inputs(found, space.pipeline),
                     params=values,
                     scheduler=scheduler,
-                    callbacks=[lambda study, _: seen.append(study), view.show],
+                    threads=threads,
+                    float_mode=floats,
+                    callbacks=[view.show],
+                    phase=view.tell_phase,
                 )
-            except KeyboardInterrupt:
-                if not seen:
-                    raise
-                study, interrupted = seen[-1], True
             except (UnknownModelError, UnknownTuningStrategyError, PluginError) as error:
                 raise WrongUsage(str(error)) from None
             except (
@@ -183,12 +200,12 @@ def tune(
             ) as error:
                 raise CommandError(str(error)) from None
         if as_json:
-            line(json.dumps(_report(app, study, interrupted), indent=2))
+            line(json.dumps(_report(app, study), indent=2))
         else:
             _summary(study)
             if found.halide() is not None:
                 _next_steps(app, study, store)
-        if interrupted:
+        if study.was_interrupted:
             raise Interrupted
 
 
@@ -204,18 +221,25 @@ def opened_store(file: str) -> TuningStore:
         raise WrongUsage(str(error)) from None
 
 
-def read_store(file: str) -> TuningStore:
+@contextmanager
+def read_store(file: str) -> Iterator[TuningStore]:
     """The store in a file, or the one of the user, to look at what it has; nothing is made.
 
     Raises:
         WrongUsage: the file that the user names does not exist, or is no store.
+        CommandError: the file is damaged.
     """
     if file and file != MEMORY and not is_there(Path(file).expanduser()):
         raise WrongUsage(f"There is no store {file}; spaces tune --store {file} makes one.")
     try:
-        return TuningStore.read(file or default_store())
+        store = TuningStore.read(file or default_store())
     except (StoreError, OSError) as error:
         raise WrongUsage(str(error)) from None
+    with store:
+        try:
+            yield store
+        except StoreError as error:
+            raise CommandError(str(error)) from None
 
 
 def _values(app: App, pipeline: Pipeline, assignments: Iterable[str]) -> dict[str, int | float]:
@@ -306,7 +330,7 @@ def _summary(study: Study) -> None:
     line(f"Everything is in {study.store.path}, study {study.id}.")
 
 
-def _report(app: str, study: Study, interrupted: bool) -> dict[str, Any]:
+def _report(app: str, study: Study) -> dict[str, Any]:
     told = [trial for trial in study if trial.result is not None]
     best = study.best
     found: dict[str, Any] | None = None
@@ -325,6 +349,6 @@ def _report(app: str, study: Study, interrupted: bool) -> dict[str, Any]:
         "study": study.id,
         "trials": len(told),
         "correct": sum(bool(one.result and one.result.is_correct) for one in told),
-        "interrupted": interrupted,
+        "interrupted": study.was_interrupted,
         "best": found,
     }

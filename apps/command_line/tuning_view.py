@@ -15,9 +15,11 @@ from attrs import define, field
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from spaces.apps.command_line.console import complain
 from spaces.apps.command_line.progress import EVERY
+from spaces.model.showing import visible
 from spaces.tuning.study import REFERENCE, START, Study
 from spaces.tuning.trial import Trial
 
@@ -35,6 +37,8 @@ class TuningView:
     _began: float = field(init=False, factory=lambda: monotonic())
     _told: float = field(init=False, factory=lambda: monotonic())
     _live: Live = field(init=False)
+    _phase: str = field(init=False, default="")
+    _study: Study | None = field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
@@ -55,32 +59,51 @@ class TuningView:
 
     def show(self, study: Study, trial: Trial) -> None:
         """Shows the state of a study after a trial."""
+        self._study = study
+        self._refresh()
+
+    def tell_phase(self, what: str) -> None:
+        """Shows what comes next."""
+        self._phase = what
+        self._refresh()
+
+    def _refresh(self) -> None:
         if self._console.is_terminal:
-            self._live.update(self._table(study), refresh=True)
+            self._live.update(self._table(), refresh=True)
             return
         now = monotonic()
         if now - self._told >= EVERY:
             self._told = now
-            parts = "; ".join(f"{what}: {said}" for what, said in self._lines(study))
+            parts = "; ".join(f"{what}: {said}" for what, said in self._lines())
             complain(f"{now - self._began:.0f} s: {parts}")
 
-    def _table(self, study: Study) -> Table:
+    def _table(self) -> Table:
         made = Table(show_header=False)
-        for what, said in self._lines(study):
-            made.add_row(what, said)
+        for what, said in self._lines():
+            made.add_row(Text(visible(what)), Text(visible(said)))
         return made
 
-    def _lines(self, study: Study) -> Iterator[tuple[str, str]]:
-        told = [trial for trial in study if trial.result is not None]
-        yield "trials", f"{len(told)} ({outcomes(told)})"
-        best = study.best
-        if best is not None:
-            yield "fastest", f"trial {best.number} ({best.proposal.source}), {shown_ratio(best)}"
-        for trial in told:
-            if trial.proposal.source in (REFERENCE, START):
-                yield trial.proposal.source, shown_ratio(trial)
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        if self._phase:
+            yield "now", self._phase
+        if self._study is not None:
+            yield from _lines_of(self._study)
         if self.seconds is not None:
             yield "time left", f"{max(0.0, self.seconds - (monotonic() - self._began)):.0f} s"
+
+
+def _lines_of(study: Study) -> Iterator[tuple[str, str]]:
+    told = [trial for trial in study if trial.result is not None]
+    yield "trials", f"{len(told)} ({outcomes(told)})"
+    best = study.best
+    if best is not None:
+        yield "fastest", f"trial {best.number} ({best.proposal.source}), {shown_ratio(best)}"
+    disturbed = sum(one.result is not None and one.result.is_disturbed for one in told)
+    if disturbed:
+        yield "disturbed", f"{disturbed} of {len(told)}: other programs were running"
+    for trial in told:
+        if trial.proposal.source in (REFERENCE, START):
+            yield trial.proposal.source, shown_ratio(trial)
 
 
 def outcomes(trials: list[Trial]) -> str:

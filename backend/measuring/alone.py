@@ -52,13 +52,30 @@ def alone_on_machine(seconds: float) -> Iterator[None]:
 
 
 def lock_path() -> Path:
-    """The file whose lock a measuring process of this user has."""
-    return Path(tempfile.gettempdir()) / f"spaces-measuring-{os.getuid()}"
+    """The file whose lock a measuring process of this user has. It is in the user's runtime folder,
+    which is closed to other users, or else in the folder for temporary files.
+    """
+    return (runtime_folder() or Path(tempfile.gettempdir())) / f"spaces-measuring-{os.getuid()}"
+
+
+def runtime_folder() -> Path | None:
+    """The folder for what a user's processes share while they run: ``$XDG_RUNTIME_DIR``, or
+    ``/run/user/UID`` for a process without a login. None if there is none that is this user's
+    alone.
+    """
+    for named in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{os.getuid()}"):
+        with contextlib.suppress(OSError):
+            found = os.stat(named)
+            is_own = found.st_uid == os.getuid() and not found.st_mode & 0o077
+            if is_own and stat.S_ISDIR(found.st_mode) and os.access(named, os.W_OK | os.X_OK):
+                return Path(named).absolute()
+    return None
 
 
 def _open_file(path: Path) -> int:
     """The descriptor of the file, which is made if it is not there. Everybody may write to the
-    folder, so the file may be a link that somebody else has put there; it is not followed.
+    folder for temporary files, so the file may be a link that somebody else has put there; it is
+    not followed.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
@@ -74,8 +91,8 @@ def _open_file(path: Path) -> int:
 
 def _unfit(path: Path, why: str) -> MeasuringError:
     return MeasuringError(
-        f"{path} cannot be the lock of measuring processes ({why}). Remove it, or set TMPDIR to a "
-        "folder of your own."
+        f"{path} cannot be the lock of measuring processes ({why}). Remove it, or set "
+        "XDG_RUNTIME_DIR to a folder of your own that others cannot read."
     )
 
 

@@ -11,7 +11,7 @@ from attrs import define, field
 from spaces.backend.arguments import Array
 from spaces.backend.compile import PreparedRun, compile_cpu
 from spaces.backend.llvm.operators import FloatMode
-from spaces.backend.measuring.task import MeasuringTask, NotLegalError
+from spaces.backend.measuring.task import MeasuringTask, NotLegalError, TimedProgramMaker
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.model.schedules.schedule import Schedule
@@ -86,3 +86,16 @@ def _make_run(task: MeasuringTask, schedule: Schedule, float_mode: FloatMode) ->
         raise NotLegalError(str(verdict))
     compiled = compile_cpu(verdict, threads=task.threads, float_mode=float_mode)
     return TimedCpuRun(compiled.prepare(task.inputs, task.params, task.sizes))
+
+
+def contracted_cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun:
+    """The same with products and sums that round once."""
+    return _make_run(task, schedule, FloatMode.CONTRACT)
+
+
+CPU_PROGRAMS: Mapping[FloatMode, TimedProgramMaker] = {
+    FloatMode.STRICT: cpu_program,
+    FloatMode.CONTRACT: contracted_cpu_program,
+    FloatMode.FAST: fast_cpu_program,
+}
+"""What compiles in each float mode."""

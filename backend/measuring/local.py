@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
+import os
+import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -16,26 +19,33 @@ from spaces.backend.cuda.launch import gpu_available
 from spaces.backend.measuring.agreement import EXACT, Tolerance
 from spaces.backend.measuring.alone import alone_on_machine
 from spaces.backend.measuring.cpu_program import cpu_program
+from spaces.backend.measuring.disturbance import ProcessorTimes
 from spaces.backend.measuring.gpu_program import gpu_program
 from spaces.backend.measuring.inputs import random_inputs
-from spaces.backend.measuring.rounds import Rungs, time_in_rounds
+from spaces.backend.measuring.rounds import Race, TimedRounds, time_in_rounds
 from spaces.backend.measuring.session import (
     REFERENCE,
+    BuiltCandidate,
     MeasuringError,
     MeasuringSession,
-    built_in_turns,
+    build_in_turns,
 )
 from spaces.backend.measuring.task import MeasuringLimits, MeasuringTask, TimedProgramMaker
 from spaces.constraints.devices.device import CpuDevice, GpuDevice, device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.deadline import time_left
 from spaces.model.schedules.schedule import Schedule
 
 log = logging.getLogger("spaces.measuring")
 
 MOST_WORKERS = 2
 """More processes would compile faster, but each has a copy of all inputs and storage."""
+
+SLOWEST = 20.0
+"""A run that takes so many times as long as the fastest one so far is stopped ..."""
+
+LEAST_LIMIT = 2.0
+"""... after so many seconds more. Both are longer by the share of the machine that others take."""
 
 
 @define(kw_only=True)
@@ -46,9 +56,11 @@ class LocalMeasurer:
     much memory is reported as such, and the process is replaced for the next one. The results of
     each must be those of the trusted schedule: integers bit for bit, floats but for rounding. Then
     all are timed in rounds, each in turn with the reference, so that a slow moment of the machine
-    counts for all; those far behind the fastest are left out early.
+    counts for all; those that are surely slower than the fastest are left out (:class:`Race`).
 
-    After the time limit of the caller no candidate is timed more than three times.
+    A run of a candidate that takes :data:`SLOWEST` times as long as the fastest schedule so far,
+    and two seconds more, is stopped as if it hung; on a busy machine later. The time limit of the
+    caller ends a measurement in any state: schedules without a result have none then.
 
     The workers compile at the same time, and run in turn. Nothing is compiled while something is
     timed, and other processes of this user wait until a measurement is over: a busy process beside
@@ -63,7 +75,7 @@ class LocalMeasurer:
         params: values of scalar parameters; those left out have their default.
         sizes: the sizes of the outputs; by default the estimates of the pipeline.
         limits: what a candidate may take.
-        rungs: when candidates far behind are left out.
+        race: when candidates are left out.
         threads: how many threads run parallel loops; by default one for each core.
         workers: how many processes compile; by default up to two for a CPU with as many cores, and
             one for a GPU.
@@ -84,12 +96,14 @@ class LocalMeasurer:
     params: Scalars | None = None
     sizes: Sizes | None = None
     limits: MeasuringLimits = field(factory=MeasuringLimits)
-    rungs: Rungs = field(factory=Rungs)
+    race: Race = field(factory=Race)
     threads: int | None = None
     workers: int = field(validator=ge(1))
     make: TimedProgramMaker | None = None
     allowed: Tolerance = EXACT
     _sessions: tuple[MeasuringSession, ...] = field(init=False, default=(), eq=False)
+    _fastest: float = field(init=False, default=math.inf, eq=False)
+    _others: float = field(init=False, default=0.0, eq=False)
 
     @workers.default
     def _few(self) -> int:
@@ -101,23 +115,98 @@ class LocalMeasurer:
         Raises:
             MeasuringError: the trusted schedule or the reference fails, there is no GPU, or another
                 process measures on this machine for too long.
+            OutOfTime: the time limit of the caller is over.
+        """
+        found = dict(self.measure_gradually(pipeline, schedules))
+        return [found[place] for place in range(len(schedules))]
+
+    def measure_gradually(
+        self, pipeline: Pipeline, schedules: Sequence[Schedule]
+    ) -> Iterator[tuple[int, Measurement]]:
+        """The place of a schedule with its measurement, whenever more is known: that it failed, the
+        times of its first rounds, all its times. The last one of each place counts.
+
+        Raises:
+            MeasuringError, OutOfTime: as :meth:`measure` does.
         """
         sessions = self._of(pipeline)
         with alone_on_machine(self.limits.waiting_seconds):
             try:
-                built = built_in_turns(sessions, schedules)
-                found = _time_candidates(sessions, built, self.limits, self.rungs)
-                for session in sessions:
-                    session.forget()
+                built: dict[int, tuple[BuiltCandidate, Measurement]] = {}
+                for place, candidate, found in build_in_turns(
+                    sessions, schedules, self._longest_run
+                ):
+                    built[place] = candidate, found
+                    if not found.is_correct:
+                        yield place, found
+                yield from self._time(sessions, built)
             except BaseException:
                 self.close()  # an answer may be on its way
                 raise
-        return found
+
+    @property
+    def _longest_run(self) -> float:
+        """How many seconds a run of a candidate may take."""
+        limit = (LEAST_LIMIT + SLOWEST * self._fastest) / max(0.05, 1 - self._others)
+        return min(self.limits.run_seconds, limit)
+
+    def _time(
+        self,
+        sessions: Sequence[MeasuringSession],
+        built: Mapping[int, tuple[BuiltCandidate, Measurement]],
+    ) -> Iterator[tuple[int, Measurement]]:
+        """The schedules with times. All are compared with the reference in the first worker: where
+        a program lies in memory changes its time, so each worker's own would favour some schedules.
+        """
+        failed: dict[int, Measurement] = {}
+
+        def time_of(place: int | None) -> float | None:
+            if place is None:
+                answer = sessions[0].run(REFERENCE, self.limits.run_seconds)
+                return answer.seconds if answer.outcome is RunOutcome.CORRECT else None
+            candidate, _ = built[place]
+            answer = candidate.session.run(candidate.key, self._longest_run)
+            if answer.outcome is RunOutcome.CORRECT:
+                return answer.seconds
+            log.info("candidate %d: %s. %s", place, answer.outcome, answer.reason)
+            failed[place] = Measurement(candidate.schedule, answer.outcome, answer.reason)
+            return None
+
+        start = time.monotonic()
+        before = ProcessorTimes.now(_own_processes(sessions))
+        alive = [place for place, (_, one) in built.items() if one.is_correct]
+        timing = time_in_rounds(
+            time_of,
+            alive,
+            self.limits.rounds,
+            lambda: time.monotonic() - start > self.limits.seconds,
+            self.race,
+        )
+        results: dict[int, Measurement] = {}
+        for rounds, times in enumerate(timing, start=1):
+            after = ProcessorTimes.now(_own_processes(sessions))
+            self._others = others = before.share_of_others(after) if before and after else 0.0
+            self._note_fastest(times)
+            results = {
+                place: failed.get(place) or _with_times(built[place][1], times, place, others)
+                for place in alive
+            }
+            for place, found in results.items():
+                if rounds == self.race.least or place not in times.alive:
+                    yield place, found
+            alive = list(times.alive)
+        yield from ((place, results[place]) for place in alive)
+
+    def _note_fastest(self, times: TimedRounds[int]) -> None:
+        for seconds in (*times.seconds.values(), *times.reference.values()):
+            if seconds:
+                self._fastest = min(self._fastest, statistics.median(seconds))
 
     def _of(self, pipeline: Pipeline) -> tuple[MeasuringSession, ...]:
         """The sessions of a pipeline: the last ones, if they have this pipeline."""
         if not self._sessions or self._sessions[0].task.pipeline != pipeline:
             self.close()
+            self._fastest = math.inf
             inputs = random_inputs(pipeline) if self.inputs is None else self.inputs
             task = MeasuringTask(
                 pipeline,
@@ -150,6 +239,13 @@ class LocalMeasurer:
             and evolve(self, inputs=None) == evolve(other, inputs=None)
         )
 
+    def as_here(self, free_bytes: int) -> LocalMeasurer:
+        """A measurer that measures alike on this machine, within three quarters of so much free
+        memory.
+        """
+        most = min(self.limits.memory_bytes, free_bytes * 3 // 4)
+        return evolve(self, limits=evolve(self.limits, memory_bytes=most))
+
     def close(self) -> None:
         """Ends the worker processes."""
         for session in self._sessions:
@@ -177,38 +273,16 @@ def _default_maker(target: CpuDevice | GpuDevice) -> TimedProgramMaker:
     return gpu_program
 
 
-def _time_candidates(
-    sessions: Sequence[MeasuringSession],
-    built: list[Measurement],
-    limits: MeasuringLimits,
-    rungs: Rungs,
-) -> list[Measurement]:
-    """The schedules with times. All are compared with the reference in the first worker: where a
-    program lies in memory changes its time, so each worker's own would favour some schedules.
-    """
-    found = list(built)
+def _own_processes(sessions: Sequence[MeasuringSession]) -> list[int]:
+    return [os.getpid(), *(one.pid for one in sessions if one.pid is not None)]
 
-    def time_of(key: int | None) -> float | None:
-        if key is None:
-            answer = sessions[0].run(REFERENCE)
-            return answer.seconds if answer.outcome is RunOutcome.CORRECT else None
-        answer = sessions[key % len(sessions)].run(key)
-        if answer.outcome is RunOutcome.CORRECT:
-            return answer.seconds
-        log.info("candidate %d: %s. %s", key, answer.outcome, answer.reason)
-        found[key] = Measurement(built[key].schedule, answer.outcome, answer.reason)
-        return None
 
-    start = time.monotonic()
-    times = time_in_rounds(
-        time_of,
-        [key for key, one in enumerate(built) if one.is_correct],
-        limits.rounds,
-        lambda: time.monotonic() - start > limits.seconds or time_left() <= 0,
-        rungs,
+def _with_times(
+    built: Measurement, times: TimedRounds[int], place: int, others: float
+) -> Measurement:
+    return evolve(
+        built,
+        seconds=tuple(times.seconds[place]),
+        reference_seconds=tuple(times.reference[place]),
+        others=others,
     )
-    for key, seconds in times.seconds.items():
-        if found[key].is_correct:
-            reference = tuple(times.reference[key])
-            found[key] = evolve(found[key], seconds=tuple(seconds), reference_seconds=reference)
-    return found

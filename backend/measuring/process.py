@@ -1,4 +1,6 @@
-"""A worker process and its end: candidates may crash it, hang, or take all memory."""
+"""A worker process and its end: candidates may crash it, hang, take all memory, start processes of
+their own, or write anything to its socket.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +8,33 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
 import tempfile
 import time
+import weakref
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from subprocess import DEVNULL, Popen
 from typing import IO, Self
 
 from attrs import define, field
 
-from spaces.backend.measuring.task import MeasuringTask, Request, RunAnswer
+from spaces.backend.measuring.messages import NoAnswer, answer_of, receive_line, send_request
+from spaces.backend.measuring.task import MeasuringTask, Request, RunAnswer, TimeRequest
 from spaces.backend.python_process import module_command, module_environment
 from spaces.cost.measurer import RunOutcome
 
 STARTING = 60.0
 """Seconds in which a worker must be ready."""
 
+ENDING = 1.0
+"""Seconds in which a worker that closed its socket must end."""
+
+_TOLD = 2000
+"""How many bytes of what a worker printed are read."""
+
 
 class WorkerLost(Exception):
-    """The worker did not answer. Its process is gone.
+    """The worker did not answer. Its process is gone, and so are those that it started.
 
     Attributes:
         outcome: :attr:`RunOutcome.HUNG` or :attr:`RunOutcome.CRASHED`.
@@ -36,16 +46,21 @@ class WorkerLost(Exception):
         self.outcome = outcome
 
 
-@define
+@define(eq=False, weakref_slot=True)
 class Worker:
     """A process that builds and runs schedules of one task. A context manager.
+
+    The process leads a group. The group ends when the worker is closed or lost, and when this
+    process ends, however it ends (Linux): the kernel kills the group when nobody holds the other
+    end of its pipe ``_life``. The thread that starts a worker may end before.
 
     >>> with Worker.start(task) as worker:
     ...     answer = worker.ask(BuildRequest(0, schedule), seconds=60)()
     """
 
     _process: Popen[bytes]
-    _requests: Connection
+    _requests: socket.socket
+    _life: IO[bytes] = field(repr=False)
     _errors: IO[bytes] = field(repr=False)
 
     @staticmethod
@@ -62,73 +77,123 @@ class Worker:
                 "inherits a socket."
             )
         ours, theirs = socket.socketpair()
+        watched, life = (
+            os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True)
+        )
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
-        with theirs:
+        with theirs, watched:
+            inherited = [theirs.fileno(), watched.fileno()]
             process = Popen(
-                module_command("spaces.backend.measuring.worker", str(theirs.fileno())),
-                pass_fds=[theirs.fileno()],
+                module_command("spaces.backend.measuring.worker", *map(str, inherited)),
+                pass_fds=inherited,
                 stdin=DEVNULL,
                 stdout=errors,
                 stderr=errors,
                 start_new_session=True,  # Ctrl-C is for the process that measures
                 env=module_environment(),
             )
-        worker = Worker(process, Connection(ours.detach()), errors)
+        worker = Worker(process, ours, life, errors)
+        _workers.add(worker)
         try:
-            worker._requests.send(task)
-            worker._await_answer(STARTING, STARTING, "start")
-        except (OSError, EOFError):
-            raise worker._lost() from None
+            worker._send(task, STARTING)
+            worker._await_answer(time.monotonic() + STARTING, STARTING, "start", is_run=False)
         except BaseException:
             worker.close()
             raise
         return worker
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its process is gone."""
+        return self._process.poll() is not None
+
     def ask(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
         """Sends a request. Call what this returns, before the next request, to wait for the answer
-        up to so many seconds from now. It raises :class:`WorkerLost` if the process ended, or did
-        not answer in time and was killed.
+        up to so many seconds from now. It raises :class:`WorkerLost` if the process ended, did not
+        answer in time or wrote something else; the process is killed then.
         """
         end = time.monotonic() + seconds
         with contextlib.suppress(OSError):  # the process ended, as whoever waits will see
-            self._requests.send(request)
+            self._send(request, seconds)
+        is_run = isinstance(request, TimeRequest)
+        return lambda: self._await_answer(end, seconds, "answer", is_run=is_run)
 
-        def answer() -> RunAnswer:
-            try:
-                return self._await_answer(max(0.0, end - time.monotonic()), seconds, "answer")
-            except (OSError, EOFError):
-                raise self._lost() from None
+    def _send(self, request: object, seconds: float) -> None:
+        try:
+            send_request(self._requests, request, seconds)
+        except TimeoutError:
+            raise self._hung("take a request", seconds) from None
 
-        return answer
-
-    def _await_answer(self, left: float, seconds: float, what: str) -> RunAnswer:
-        """What comes in the time that is left of so many seconds."""
-        if not self._requests.poll(left):
+    def _await_answer(self, end: float, seconds: float, what: str, *, is_run: bool) -> RunAnswer:
+        """The answer that comes until the moment ``end``, which is so many seconds after the
+        request.
+        """
+        try:
+            line = receive_line(self._requests, end, lambda: self.has_ended)
+            return answer_of(line, is_run=is_run)
+        except NoAnswer as error:
             self.close()
-            raise WorkerLost(RunOutcome.HUNG, f"It did not {what} within {seconds:g} s.")
-        answer: RunAnswer = self._requests.recv()
-        return answer
+            raise WorkerLost(RunOutcome.CRASHED, str(error)) from None
+        except TimeoutError:
+            raise self._hung(what, seconds) from None
+        except (OSError, EOFError):
+            raise self._crashed() from None
 
-    def _lost(self) -> WorkerLost:
-        code = self._process.wait()
-        self._errors.seek(0)
-        told = self._errors.read()[-2000:].decode(errors="replace").strip().splitlines()
+    def _hung(self, what: str, seconds: float) -> WorkerLost:
+        self.close()
+        return WorkerLost(RunOutcome.HUNG, f"It did not {what} within {seconds:g} s.")
+
+    def _crashed(self) -> WorkerLost:
+        try:
+            ending = _ending(self._process.wait(ENDING))
+        except subprocess.TimeoutExpired:
+            ending = "a closed socket"
+        end = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, end - _TOLD))
+        told = self._errors.read(_TOLD).decode(errors="replace").strip().splitlines()
         self.close()
         said = f" It said: {told[-1]}" if told else ""
-        return WorkerLost(RunOutcome.CRASHED, f"Its process ended with {_ending(code)}.{said}")
+        return WorkerLost(RunOutcome.CRASHED, f"Its process ended with {ending}.{said}")
 
     def close(self) -> None:
-        """Ends the process at once."""
+        """Ends the process and those that it started, at once."""
+        if self._life.closed:
+            return
+        with contextlib.suppress(OSError):  # the group is gone
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
-        self._requests.close()
-        self._errors.close()
+        self._close_files()
+
+    def _close_files(self) -> None:
+        for one in (self._requests, self._life, self._errors):
+            one.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """Closes the files of all workers in a process that this one forks. The workers belong to this
+    process; they would live on with the other one.
+    """
+    for worker in list(_workers):
+        worker._close_files()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _ending(code: int) -> str:

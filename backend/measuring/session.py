@@ -5,7 +5,7 @@ candidates.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import zip_longest
 
 from attrs import define, evolve, field, frozen
@@ -22,6 +22,7 @@ from spaces.backend.measuring.task import (
     TimeRequest,
 )
 from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.model.deadline import ask_clock, time_left
 from spaces.model.schedules.schedule import Schedule
 
 log = logging.getLogger("spaces.measuring")
@@ -34,6 +35,10 @@ TRUSTED = -2
 
 PATIENCE = 20.0
 """The trusted schedule may run so many times as long as others: it is simple, and runs once."""
+
+
+LOSSES = 3
+"""The most workers that are lost before the trusted schedule and the reference are ready."""
 
 
 class MeasuringError(RuntimeError):
@@ -68,6 +73,7 @@ class MeasuringSession:
         limits: what a candidate may take.
         schedules: the candidates by key.
         ready: the keys of what is built in the present worker.
+        was_lost: whether the last worker ended by itself, or somebody killed it.
     """
 
     task: MeasuringTask
@@ -76,12 +82,31 @@ class MeasuringSession:
     limits: MeasuringLimits
     schedules: dict[int, Schedule] = field(factory=dict)
     ready: set[int] = field(factory=set)
+    was_lost: bool = field(init=False, default=False)
     _worker: Worker | None = None
     _done: set[int] = field(init=False, factory=set)
 
     @property
+    def pid(self) -> int | None:
+        """The number of the present worker; None if there is none."""
+        return None if self._worker is None else self._worker.pid
+
+    def key_of(self, schedule: Schedule) -> int | None:
+        """The key of a candidate that the present worker has ready; None if it has none."""
+        known = (key for key, one in self.schedules.items() if one == schedule)
+        return next((key for key in known if key in self.ready), None)
+
+    def add(self, schedule: Schedule) -> int:
+        """Takes a candidate, and returns its key."""
+        key = max(self.schedules, default=-1) + 1
+        self.schedules[key] = schedule
+        return key
+
+    @property
     def preparations(self) -> list[Preparation]:
         """What the present worker lacks before it takes candidates, in order."""
+        if self._worker is not None and self._worker.has_ended:
+            self.close()  # somebody killed it between two requests
         found = []
         if self.trusted != self.reference:
             patience = PATIENCE * self.limits.run_seconds
@@ -126,8 +151,8 @@ class MeasuringSession:
             self.ready.discard(TRUSTED)
             self._answer(ForgetRequest(TRUSTED), self.limits.run_seconds)
 
-    def run(self, key: int) -> RunAnswer:
-        """The time of a run, in a worker that has the schedule ready.
+    def run(self, key: int, seconds: float) -> RunAnswer:
+        """The time of a run, in a worker that has the schedule ready. It may take so many seconds.
 
         Raises:
             MeasuringError: a new worker was needed, and the trusted schedule or the reference fails
@@ -137,17 +162,18 @@ class MeasuringSession:
             prepare([self])
             if key != REFERENCE:
                 built = self.begin(key, self.schedules[key])()
-                answer = self.check(key, built, self.limits.run_seconds)
+                answer = self.check(key, built, seconds)
                 if answer.outcome is not RunOutcome.CORRECT:
                     return answer
-        return self._answer(TimeRequest(key), self.limits.run_seconds)
+        return self._answer(TimeRequest(key), seconds)
 
-    def forget(self) -> None:
-        """Frees the candidates, but not the reference."""
-        self.schedules.clear()
-        for key in self.ready - {REFERENCE}:
+    def forget(self, but: Collection[int] = ()) -> None:
+        """Frees the candidates except some, but not the reference."""
+        kept = {REFERENCE, *but}
+        self.schedules = {key: one for key, one in self.schedules.items() if key in kept}
+        for key in self.ready - kept:
             self._answer(ForgetRequest(key), self.limits.run_seconds)
-        self.ready &= {REFERENCE}
+        self.ready &= kept
 
     def close(self) -> None:
         """Ends the worker."""
@@ -166,7 +192,11 @@ class MeasuringSession:
     def _ask(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
         """Starts a worker if the session has none, and sends a request to the worker. Returns a
         function; whoever calls it waits for the answer of the worker.
+
+        Raises:
+            OutOfTime: the time limit of the caller is over; the worker is closed then.
         """
+        seconds = min(seconds, max(0.0, time_left()))
         try:
             if self._worker is None:
                 self._worker = Worker.start(self.task)
@@ -186,15 +216,32 @@ class MeasuringSession:
     def _lost(self, request: Request, lost: WorkerLost) -> RunAnswer:
         log.info("%s: a new worker takes the place of the last one. %s", request, lost)
         self._without_worker()
+        self.was_lost = lost.outcome is RunOutcome.CRASHED
+        if lost.outcome is RunOutcome.HUNG:
+            ask_clock()
         return RunAnswer(lost.outcome, str(lost))
 
 
 def prepare(sessions: Sequence[MeasuringSession]) -> None:
-    """Builds in each worker what it lacks before it takes candidates, in all workers at once.
+    """Builds in each worker what it lacks before it takes candidates, in all workers at once. If a
+    worker is lost, the next one begins from the start: the system kills processes that have done
+    nothing wrong.
 
     Raises:
-        MeasuringError: the trusted schedule or the reference fails.
+        MeasuringError: the trusted schedule or the reference fails, or :data:`LOSSES` workers are
+            lost.
     """
+    for attempt in range(LOSSES):
+        for session in sessions:
+            session.was_lost = False
+        try:
+            return _prepare_once(sessions)
+        except MeasuringError:
+            if attempt == LOSSES - 1 or not any(session.was_lost for session in sessions):
+                raise
+
+
+def _prepare_once(sessions: Sequence[MeasuringSession]) -> None:
     for steps in zip_longest(*(session.preparations for session in sessions)):
         pairs = [pair for pair in zip(sessions, steps, strict=True) if pair[1] is not None]
         waits = [session.begin(one.key, one.schedule) for session, one in pairs]
@@ -203,31 +250,62 @@ def prepare(sessions: Sequence[MeasuringSession]) -> None:
             session.finish_preparation(one, session.check(one.key, answer, one.seconds))
 
 
-def built_in_turns(
-    sessions: Sequence[MeasuringSession], schedules: Sequence[Schedule]
-) -> list[Measurement]:
-    """Builds the first schedule in the first worker, the next in the next, and so on. The workers
-    compile at the same time; then they run, one after the other. The key of a schedule is its
-    place.
+@frozen
+class BuiltCandidate:
+    """A schedule that a worker has.
+
+    Attributes:
+        session: the worker.
+        key: the key of the schedule there.
+        schedule: the schedule.
+    """
+
+    session: MeasuringSession
+    key: int
+    schedule: Schedule
+
+
+def build_in_turns(
+    sessions: Sequence[MeasuringSession], schedules: Sequence[Schedule], seconds: float
+) -> Iterator[tuple[int, BuiltCandidate, Measurement]]:
+    """Builds schedules, as many at the same time as there are workers; then they run, one after the
+    other. Schedules that a worker still has from an earlier call are not built again, and others
+    of earlier calls are freed.
+
+    Yields the place of each schedule in the list, the candidate, and what became of it, without
+    times, as soon as that is known.
+
+    Args:
+        sessions: the workers.
+        schedules: the schedules.
+        seconds: the most time of the first run of each, and to compare its results.
 
     Raises:
         MeasuringError: the trusted schedule or the reference fails.
+        OutOfTime: the time limit of the caller is over.
     """
-    found: list[Measurement] = []
-    for first in range(0, len(schedules), len(sessions)):
-        turn = list(zip(sessions, schedules[first : first + len(sessions)], strict=False))
+    known: dict[int, BuiltCandidate] = {}
+    for place, schedule in enumerate(schedules):
+        for session in sessions:
+            key = session.key_of(schedule)
+            if key is not None:
+                known[place] = BuiltCandidate(session, key, schedule)
+    for session in sessions:
+        session.forget([one.key for one in known.values() if one.session is session])
+    for place, one in known.items():
+        yield place, one, Measurement(one.schedule, RunOutcome.CORRECT)
+    new = [place for place in range(len(schedules)) if place not in known]
+    for first in range(0, len(new), len(sessions)):
+        turn = list(zip(sessions, new[first : first + len(sessions)], strict=False))
         prepare([session for session, _ in turn])
         waits = []
-        for key, (session, schedule) in enumerate(turn, start=first):
-            session.schedules[key] = schedule
-            waits.append(session.begin(key, schedule))
-        built = [wait() for wait in waits]
-        for key, ((session, schedule), answer) in enumerate(
-            zip(turn, built, strict=True), start=first
-        ):
-            checked = session.check(key, answer, session.limits.run_seconds)
-            found.append(_measurement(key, schedule, checked))
-    return found
+        for session, place in turn:
+            one = BuiltCandidate(session, session.add(schedules[place]), schedules[place])
+            waits.append((place, one, session.begin(one.key, one.schedule)))
+        built = [(place, one, wait()) for place, one, wait in waits]
+        for place, one, answer in built:
+            checked = one.session.check(one.key, answer, seconds)
+            yield place, one, _measurement(place, one.schedule, checked)
 
 
 def _measurement(key: int, schedule: Schedule, answer: RunAnswer) -> Measurement:

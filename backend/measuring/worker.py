@@ -1,22 +1,25 @@
-"""The process that runs candidates: it reads requests and writes answers until its pipe ends.
+"""The process that runs candidates: it reads requests and writes answers until its socket ends.
 
-``python -m spaces.backend.measuring.worker FD`` takes the number of an inherited socket.
+``python -m spaces.backend.measuring.worker FD LIFE`` takes the numbers of an inherited socket and
+of an inherited pipe, whose other end the process that measures holds as long as it runs.
 """
 
 from __future__ import annotations
 
-import ctypes
+import os
 import resource
+import select
 import signal
+import socket
 import sys
 import time
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 from attrs import define, field
 
 from spaces.backend.arguments import ArgumentError, Array
 from spaces.backend.measuring.agreement import disagreement
+from spaces.backend.measuring.messages import receive_request, send_answer
 from spaces.backend.measuring.pinning import Pinning
 from spaces.backend.measuring.task import (
     BuildRequest,
@@ -31,6 +34,9 @@ from spaces.backend.measuring.task import (
 )
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.measurer import RunOutcome
+
+if sys.platform != "win32":
+    import fcntl
 
 
 @define
@@ -98,26 +104,33 @@ def limit_memory(extra_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def end_with_parent() -> None:
-    """Asks Linux to kill this process when its parent ends, also in the middle of a run."""
-    if sys.platform == "linux":
-        set_death_signal = 1
-        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+def end_with_parent(life: int) -> None:
+    """Asks Linux to kill this process and those that it starts when nobody holds the other end of a
+    pipe, also in the middle of a run. The request stands for the group of this process, which is
+    its leader; what starts here and leaves the group stays.
+    """
+    if sys.platform != "linux":
+        return
+    fcntl.fcntl(life, fcntl.F_SETOWN, -os.getpgrp())
+    fcntl.fcntl(life, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC)
+    if select.select([life], [], [], 0)[0]:
+        sys.exit()  # the other end was closed before
 
 
 def main() -> None:
     """Answers requests until there are no more."""
-    end_with_parent()
-    requests = Connection(int(sys.argv[1]))
+    end_with_parent(int(sys.argv[2]))
+    requests = socket.socket(fileno=int(sys.argv[1]))
     try:
-        task: MeasuringTask = requests.recv()
+        task: MeasuringTask = receive_request(requests)
         if task.memory_bytes is not None:
             limit_memory(task.memory_bytes)
         bench = Bench(task)
-        requests.send(RunAnswer())
+        send_answer(requests, RunAnswer())
         while True:
-            requests.send(bench.answer(requests.recv()))
-    except EOFError:
+            send_answer(requests, bench.answer(receive_request(requests)))
+    except (EOFError, ConnectionError):
         return
 
 

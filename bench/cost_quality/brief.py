@@ -10,7 +10,7 @@ from attrs import define, frozen
 
 from spaces.backend.arguments import Array
 from spaces.backend.measuring.cpu_program import LONG, TimedCpuRun, cpu_program
-from spaces.backend.measuring.rounds import Candidate, Rungs
+from spaces.backend.measuring.rounds import Candidate, Race
 from spaces.backend.measuring.task import MeasuringTask
 from spaces.model.schedules.schedule import Schedule
 
@@ -55,12 +55,12 @@ def brief_program(task: MeasuringTask, schedule: Schedule) -> BriefRun:
 
 
 @frozen(kw_only=True)
-class SharedTime(Rungs):
+class SharedTime(Race):
     """Times a schedule until its runs took together as long as :data:`SLOW` runs of the reference.
     So a schedule gets fewer rounds the slower it is, and all take about the same time.
     """
 
-    after: tuple[int, ...] = tuple(range(1, ROUNDS))
+    precision: float = 0.0
 
     def survivors(self, ratios: dict[Candidate, list[float]]) -> set[Candidate]:
         """The schedules that are timed further; ``ratios`` are to the reference."""

@@ -39,7 +39,7 @@ def measurer_of(subject: Subject) -> LocalMeasurer:
         reference=subject.reference,
         inputs=subject.inputs,
         limits=LIMITS,
-        rungs=SharedTime(),
+        race=SharedTime(),
         make=brief_program,
     )
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from spaces.cost.student import student_quantile
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import outline
+
+DISTURBING = 0.1
+"""The share of the processors that other programs may take before results are marked."""
+
+MOST_EXPONENT = 700.0
+"""The largest exponent whose power of e is a float."""
 
 
 class RunOutcome(StrEnum):
@@ -51,6 +58,8 @@ class Measurement:
         seconds: the time of each run, in order; fewer than of others if it was too slow to go on.
         reference_seconds: for each of these runs the time of the reference in the same round.
         compile_seconds: the time to verify and compile it; None if that failed.
+        others: the share of the processors, from 0 to 1, that other programs took meanwhile; 0 if
+            the system does not tell.
     """
 
     schedule: Schedule
@@ -59,6 +68,7 @@ class Measurement:
     seconds: tuple[float, ...] = ()
     reference_seconds: tuple[float, ...] = ()
     compile_seconds: float | None = None
+    others: float = 0.0
 
     def __str__(self) -> str:
         if not self.ratios:
@@ -66,7 +76,7 @@ class Measurement:
         low, high = self.interval
         return (
             f"{self.median_seconds * 1e3:.3g} ms, {self.ratio:.2f} ({low:.2f} to {high:.2f}) of "
-            "the reference"
+            f"the reference{', disturbed' if self.is_disturbed else ''}"
         )
 
     def __repr__(self) -> str:
@@ -76,6 +86,32 @@ class Measurement:
     def is_correct(self) -> bool:
         """Whether it ran with the right results."""
         return self.outcome is RunOutcome.CORRECT
+
+    def with_runs_of(self, later: Measurement) -> Measurement:
+        """This measurement with further runs of the same schedule."""
+        return evolve(
+            self,
+            seconds=self.seconds + later.seconds,
+            reference_seconds=self.reference_seconds + later.reference_seconds,
+            others=max(self.others, later.others),
+        )
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether the machine was busy with something else: other programs took more than
+        :data:`DISTURBING` of it, or the times of the reference spread by more.
+        """
+        return self.others > DISTURBING or self.reference_spread > DISTURBING
+
+    @property
+    def reference_spread(self) -> float:
+        """How far times of the reference lie from their median, as a part of it: the median of
+        their distances. 0 for fewer than three.
+        """
+        if len(self.reference_seconds) < 3:
+            return 0.0
+        middle = statistics.median(self.reference_seconds)
+        return statistics.median(abs(one - middle) for one in self.reference_seconds) / middle
 
     @cached_property
     def ratios(self) -> tuple[float, ...]:
@@ -91,7 +127,9 @@ class Measurement:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the true median of :attr:`ratios` lies with 95 % confidence."""
+        """Where the true median of :attr:`ratios` lies with 95 % confidence; from 0 to infinity for
+        a single run.
+        """
         return interval_of_median(self.ratios) if self.ratios else (math.inf, math.inf)
 
     @property
@@ -101,18 +139,45 @@ class Measurement:
 
 
 def interval_of_median(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """The narrowest interval between two of the values that contains the median of their
-    distribution with this confidence, whatever the distribution is. For fewer than six values it is
-    the range of all, with less confidence.
+    """An interval that contains the median of the distribution of some times, or of their ratios,
+    with this confidence.
+
+    For six values or more with 95 % it is the narrowest one between two of the values, whatever the
+    distribution is (the sign test). Fewer values say too little for that. For them it is the
+    interval of Student's t for their logarithms, which takes the distribution to be log-normal. One
+    value says nothing: from 0 to infinity.
     """
     ordered = sorted(values)
     count = len(ordered)
+    if count < 2:
+        return 0.0, math.inf
+    missed = (1 - confidence) / 2
+    if 0.5**count > missed:
+        logs = [math.log(one) for one in ordered]
+        reach = student_quantile(1 - missed, count - 1) * statistics.stdev(logs) / math.sqrt(count)
+        middle = statistics.fmean(logs)
+        return math.exp(middle - reach), math.exp(min(middle + reach, MOST_EXPONENT))
     outside, below = 0, 0.0  # how many values are left out at each end, and the chance of that
     while True:
         below += math.comb(count, outside) / 2**count
-        if below > (1 - confidence) / 2 or 2 * (outside + 1) >= count:
-            return ordered[max(outside - 1, 0)], ordered[min(count - outside, count - 1)]
+        if below > missed:
+            return ordered[outside - 1], ordered[count - outside]
         outside += 1
+
+
+@runtime_checkable
+class GradualMeasurer(Protocol):
+    """A :class:`Measurer` that tells each result when it knows it, so that a study keeps it even if
+    the process ends in the next moment.
+    """
+
+    def measure_gradually(
+        self, pipeline: Pipeline, schedules: Sequence[Schedule]
+    ) -> Iterator[tuple[int, Measurement]]:
+        """The place of a schedule with its measurement, whenever more is known. The last one of
+        each place counts.
+        """
+        ...
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ as long as it takes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
@@ -93,12 +93,30 @@ NO_DEADLINE = Deadline()
 _kept: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
 
+_stop: ContextVar[Callable[[], None] | None] = ContextVar("stop", default=None)
+
+
+@contextmanager
+def stopping_at(stop: Callable[[], None]) -> Iterator[None]:
+    """Calls a function whenever work inside asks the clock: it may wait there, or end the work with
+    :class:`OutOfTime`.
+    """
+    token = _stop.set(stop)
+    try:
+        yield
+    finally:
+        _stop.reset(token)
+
+
 def ask_clock() -> None:
     """Ends the work if its time is up.
 
     Raises:
         OutOfTime: a deadline around this call is past.
     """
+    stop = _stop.get()
+    if stop is not None:
+        stop()
     at = _kept.get()
     if at < math.inf and monotonic() >= at:
         raise OutOfTime

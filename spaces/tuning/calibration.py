@@ -14,7 +14,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.backend.measuring.local import LocalMeasurer
-from spaces.backend.measuring.rounds import Rungs
+from spaces.backend.measuring.rounds import EVERY_ROUND
 from spaces.backend.measuring.task import MeasuringLimits
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
@@ -28,8 +28,8 @@ from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.first_trials import find_trusted_schedule
 from spaces.tuning.kernels import KERNELS
-from spaces.tuning.study import find_trusted_schedule
 
 MARGIN = 0.02
 """The rank correlation must rise by at least this much for fitted prices to replace the defaults.
@@ -94,7 +94,7 @@ def calibrate(
 
 def _local(reference: Schedule) -> LocalMeasurer:
     limits = MeasuringLimits(rounds=5, run_seconds=5.0)
-    return LocalMeasurer(reference=reference, limits=limits, rungs=Rungs(after=()))
+    return LocalMeasurer(reference=reference, limits=limits, race=EVERY_ROUND)
 
 
 def measure_random_schedules(

@@ -20,10 +20,12 @@ from spaces.enumerate.search.rewrites.draw import draw_rewrite
 from spaces.enumerate.space.edits import DecidedSchedule, DecisionEdit
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
-from spaces.model.nest.canonical import CanonicalForm, canonical_form
 from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.identity import schedule_digest
+from spaces.tuning.strategy import FirstSearch
 from spaces.tuning.top_ranked import TopRanked
 from spaces.tuning.trial import Proposal, Trial, fastest
+from spaces.tuning.trial_log import tried_digests
 
 CHANGE = "change"
 """The source of changed schedules."""
@@ -60,20 +62,30 @@ class Evolving:
     likely: int = 8
     rewrites: float = 0.2
 
+    @property
+    def _first(self) -> TopRanked:
+        return TopRanked(found=self.found, structures=self.structures)
+
+    def opening(self, seed: int) -> FirstSearch:
+        return self._first.opening(seed)
+
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
-        opening = TopRanked(found=self.found, structures=self.structures)
-        found = opening.generation(space, model, trials, seed)
-        if found:
-            return found
-        tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
-        ranked = [one.schedule for one in fastest(trials)]
+        found = self._first.generation(space, model, trials, seed)
+        return found or self.changes(space, model, trials, seed)
+
+    def changes(
+        self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
+    ) -> list[Proposal]:
+        tried = tried_digests(space.pipeline, trials)
+        ranked = fastest(trials)
         chosen = random.Random(f"{seed} {len(trials)}")
         pool: list[Proposal] = []
         parents = self.parents
         while not pool:
-            changed = self._change_schedules(space, model, ranked[:parents], chosen, tried)
+            best = [one.schedule for one in ranked[:parents]]
+            changed = self._change_schedules(space, model, best, chosen, tried)
             pool = list(itertools.islice(changed, self.pool))
             if parents >= len(ranked):
                 break
@@ -89,7 +101,7 @@ class Evolving:
         model: CostModel,
         parents: Sequence[Schedule],
         chosen: random.Random,
-        tried: set[CanonicalForm],
+        tried: set[str],
     ) -> Iterator[Proposal]:
         """Changed schedules, each with the cheapest numbers that are not ``tried``, to which it
         adds them. Ends when hardly any change is legal and new.
@@ -112,7 +124,7 @@ class Evolving:
                 if not np.isfinite(cost):
                     break
                 schedule = structure.at(int(index))
-                form = canonical_form(space.pipeline, schedule)
+                form = schedule_digest(space.pipeline, schedule)
                 if form not in tried:
                     tried.add(form)
                     yield Proposal(schedule, CHANGE, cost)

@@ -1,4 +1,4 @@
-"""Results for other programs: the T4 format of autotuners, and CSV.
+"""Results for other programs: the T4 format of autotuners, CSV, dataframes and Parquet.
 
 T4 is the results schema that Kernel Tuner writes, version 1.0.0. Times are in milliseconds.
 """
@@ -6,16 +6,19 @@ T4 is the results schema that Kernel Tuner writes, version 1.0.0. Times are in m
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.extras import how_to_install
 from spaces.model.writing.text import format_schedule, parse_schedule
-from spaces.tuning.schema import StoreError
+from spaces.tuning.schema import StoreError, is_time
 from spaces.tuning.trial import Proposal, Trial
 
 T4_VERSION = "1.0.0"
@@ -52,35 +55,40 @@ def _t4_result(trial: Trial, pipeline: Pipeline) -> dict[str, Any]:
     times: dict[str, Any] = {"runtimes": [seconds * _MS for seconds in result.seconds]}
     if result.compile_seconds is not None:
         times["compilation_time"] = result.compile_seconds * _MS
-    measurements: list[dict[str, Any]] = [
-        {"name": "outcome", "value": str(result.outcome), "unit": ""},
-        {"name": "reason", "value": result.reason, "unit": ""},
-        {"name": "source", "value": trial.proposal.source, "unit": ""},
-        {
-            "name": "reference_runtimes",
-            "value": [seconds * _MS for seconds in result.reference_seconds],
-            "unit": "ms",
-        },
+    measured: list[tuple[str, object, str]] = [
+        ("number", trial.number, ""),
+        ("outcome", str(result.outcome), ""),
+        ("reason", result.reason, ""),
+        ("source", trial.proposal.source, ""),
+        ("reference_runtimes", [seconds * _MS for seconds in result.reference_seconds], "ms"),
+        # A time in milliseconds does not always give back the bits of the seconds.
+        ("seconds", list(result.seconds), "s"),
+        ("reference_seconds", list(result.reference_seconds), "s"),
     ]
+    if result.compile_seconds is not None:
+        measured.append(("compile_seconds", result.compile_seconds, "s"))
     if result.seconds:
-        median = result.median_seconds * _MS
-        measurements.append({"name": "time", "value": median, "unit": "ms"})
-        measurements.append({"name": "ratio", "value": result.ratio, "unit": ""})
-    if trial.proposal.predicted is not None and math.isfinite(trial.proposal.predicted):
-        cost = {"name": "predicted", "value": trial.proposal.predicted, "unit": ""}
-        measurements.append(cost)
+        measured.append(("time", result.median_seconds * _MS, "ms"))
+        measured.append(("ratio", result.ratio, ""))
+    predicted = trial.proposal.predicted
+    if predicted is not None:  # JSON has no infinity
+        measured.append(
+            ("predicted", predicted if math.isfinite(predicted) else str(predicted), "")
+        )
     return {
         "configuration": {"schedule": format_schedule(trial.schedule, pipeline)},
         "times": times,
         "invalidity": _T4_NAMES[result.outcome],
         "correctness": float(result.is_correct),
-        "measurements": measurements,
-        "objectives": ["ratio"],
+        "measurements": [
+            {"name": name, "value": value, "unit": unit} for name, value, unit in measured
+        ],
+        "objectives": ["ratio"] if result.seconds else [],
     }
 
 
 def trials_from_t4(text: str, pipeline: Pipeline) -> list[Trial]:
-    """The trials of a T4 document that :func:`t4_text` wrote, numbered from 0.
+    """The trials of a T4 document that :func:`t4_text` wrote, with the same bits.
 
     Raises:
         StoreError: the text is no such document.
@@ -90,36 +98,61 @@ def trials_from_t4(text: str, pipeline: Pipeline) -> list[Trial]:
         version, results = document["schema_version"], document["results"]
         if version != T4_VERSION:
             raise StoreError(f"The T4 document has version {version}, not {T4_VERSION}.")
-        return [_trial(number, one, pipeline) for number, one in enumerate(results)]
-    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+        return [_trial(place, one, pipeline) for place, one in enumerate(results)]
+    except StoreError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise StoreError(
             f"The text is no T4 document of this library: {type(error).__name__}, {error}."
         ) from None
 
 
-def _trial(number: int, result: dict[str, Any], pipeline: Pipeline) -> Trial:
+def _trial(place: int, result: dict[str, Any], pipeline: Pipeline) -> Trial:
     measured = {one["name"]: one["value"] for one in result["measurements"]}
+    times = result["times"]
     schedule = parse_schedule(result["configuration"]["schedule"], pipeline)
-    compiling = result["times"].get("compilation_time")
+    predicted, compiling = measured.get("predicted"), times.get("compilation_time")
+    if compiling is not None:
+        compiling = float(measured.get("compile_seconds", compiling / _MS))
     return Trial(
-        number,
-        Proposal(schedule, measured["source"], measured.get("predicted")),
+        int(measured.get("number", place)),
+        Proposal(
+            schedule,
+            str(measured["source"]),
+            None if predicted is None else float(predicted),
+        ),
         Measurement(
             schedule,
             RunOutcome(measured["outcome"]),
-            measured["reason"],
-            tuple(ms / _MS for ms in result["times"]["runtimes"]),
-            tuple(ms / _MS for ms in measured["reference_runtimes"]),
-            None if compiling is None else compiling / _MS,
+            str(measured["reason"]),
+            _seconds(measured, "seconds", times["runtimes"]),
+            _seconds(measured, "reference_seconds", measured["reference_runtimes"]),
+            compiling,
         ),
     )
+
+
+def _seconds(measured: dict[str, Any], name: str, in_ms: list[float]) -> tuple[float, ...]:
+    """Times in seconds: those that the document has, or else from milliseconds.
+
+    Raises:
+        ValueError: one is no time.
+    """
+    found = tuple(float(one) for one in measured.get(name, [ms / _MS for ms in in_ms]))
+    wrong = next((one for one in found if not is_time(one)), None)
+    if wrong is not None:
+        raise ValueError(f"a run takes {wrong} s")
+    return found
 
 
 COLUMNS = (
     "number", "source", "predicted", "outcome", "reason", "runs", "median_ms", "ratio",
     "ratio_low", "ratio_high", "compile_ms", "schedule",
 )  # fmt: skip
-"""The columns of the CSV."""
+"""The columns of a table of trials."""
+
+_NUMBERS = ("predicted", "median_ms", "ratio", "ratio_low", "ratio_high", "compile_ms")
+"""Those that hold floats."""
 
 
 def csv_text(trials: Iterable[Trial], pipeline: Pipeline) -> str:
@@ -130,21 +163,75 @@ def csv_text(trials: Iterable[Trial], pipeline: Pipeline) -> str:
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(COLUMNS)
     for trial in trials:
-        writer.writerow(_cells(trial, pipeline))
+        writer.writerow("" if cell is None else cell for cell in _cells(trial, pipeline))
     return written.getvalue()
 
 
-def _cells(trial: Trial, pipeline: Pipeline) -> list[object]:
+def trial_columns(trials: Iterable[Trial], pipeline: Pipeline) -> dict[str, list[Any]]:
+    """The columns of a table with a row a trial: the names and values of :data:`COLUMNS`, None
+    where there is no value. The constructors of tables of pandas, Polars and Arrow take it.
+    """
+    rows = [_cells(trial, pipeline) for trial in trials]
+    return {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
+
+
+def trials_frame(trials: Iterable[Trial], pipeline: Pipeline) -> Any:
+    """A dataframe of pandas with the columns of :func:`trial_columns`; numbers are float64 or
+    int64, and what is missing is NaN.
+
+    Raises:
+        TablesUnavailable: pandas is not installed.
+    """
+    pandas = _import("pandas")
+    frame = pandas.DataFrame(trial_columns(trials, pipeline), columns=list(COLUMNS))
+    return frame.astype(dict.fromkeys(_NUMBERS, "float64"))
+
+
+def write_parquet(path: str | Path, trials: Iterable[Trial], pipeline: Pipeline) -> None:
+    """Writes the columns of :func:`trial_columns` to a Parquet file.
+
+    Raises:
+        TablesUnavailable: pyarrow is not installed.
+        OSError: the file cannot be written.
+    """
+    arrow = _import("pyarrow")
+    parquet = _import("pyarrow.parquet")
+    kinds = {"number": arrow.int64(), "runs": arrow.int64()}
+    kinds |= {name: arrow.float64() for name in _NUMBERS}
+    columns = trial_columns(trials, pipeline)
+    made = {
+        name: arrow.array(column, kinds.get(name, arrow.string()))
+        for name, column in columns.items()
+    }
+    written = io.BytesIO()
+    parquet.write_table(arrow.table(made), written)
+    Path(path).write_bytes(written.getvalue())
+
+
+class TablesUnavailable(RuntimeError):
+    """A package that makes tables is not installed; ``str`` gives a sentence."""
+
+
+def _import(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise TablesUnavailable(
+            f"Tables of trials need {name.partition('.')[0]}, which can't be imported ({error}): "
+            f"{how_to_install('tables')}."
+        ) from None
+
+
+def _cells(trial: Trial, pipeline: Pipeline) -> list[Any]:
     result, predicted = trial.result, trial.proposal.predicted
-    cells: list[object] = [trial.number, trial.proposal.source]
-    cells.append("" if predicted is None else predicted)
+    cells: list[Any] = [trial.number, trial.proposal.source, predicted]
     if result is None:
-        cells += ["open", *[""] * 7]
+        cells += ["open", *[None] * 7]
     else:
         cells += [str(result.outcome), result.reason, len(result.seconds)]
         low, high = result.interval
         times = (result.median_seconds * _MS, result.ratio, low, high)
-        cells += times if result.seconds else [""] * 4
+        cells += times if result.seconds else [None] * 4
         compiling = result.compile_seconds
-        cells.append("" if compiling is None else compiling * _MS)
+        cells.append(None if compiling is None else compiling * _MS)
     return [*cells, format_schedule(trial.schedule, pipeline)]

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
-from importlib import metadata
-from pathlib import Path
 
-import llvmlite.binding
-from attrs import asdict, evolve, frozen
+from attrs import evolve
 
-from spaces.backend.cuda.launch import gpu_available
-from spaces.constraints.devices.device import CpuDevice, GpuDevice
-from spaces.machine_code import host_target
+from spaces.backend.measuring.machine import TuningMachine, this_machine
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
+from spaces.model.digests import digest
 from spaces.model.nest.canonical import canonical_form
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
 
-DISTRIBUTION = "schedule-spaces"
-"""The name of this library as a package."""
-
-
-def digest(*texts: str) -> str:
-    """A text of 32 hexadecimal digits: equal for equal texts, the same on every machine."""
-    return hashlib.blake2b(json.dumps(texts).encode(), digest_size=16).hexdigest()
+__all__ = [
+    "TuningMachine", "algorithm_of", "pipeline_digest", "schedule_digest", "sizes_text",
+    "this_machine", "with_sizes",
+]  # fmt: skip
 
 
 def algorithm_of(pipeline: Pipeline) -> Pipeline:
@@ -55,61 +46,3 @@ def with_sizes(pipeline: Pipeline, text: str) -> Pipeline:
         for buffer, ranges in json.loads(text).items()
     )
     return evolve(pipeline, estimates=tuple(estimates))
-
-
-@frozen
-class TuningMachine:
-    """The machine on which times are measured. Times of different machines are not compared.
-
-    Attributes:
-        processor: the processor as the system calls it.
-        target: LLVM's name of the processor.
-        flags: a digest of LLVM's feature string.
-        cores: the number of cores that this process may use.
-        gpu: the device and the name of the GPU, if it is measured; empty otherwise.
-        llvm: the version of LLVM.
-        library: the version of this library.
-    """
-
-    processor: str
-    target: str
-    flags: str
-    cores: int
-    gpu: str
-    llvm: str
-    library: str
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of all attributes."""
-        return digest(self.document)
-
-    @property
-    def document(self) -> str:
-        """All attributes as JSON."""
-        return json.dumps(asdict(self), sort_keys=True)
-
-
-def this_machine(device: CpuDevice | GpuDevice) -> TuningMachine:
-    """The machine of this process, for measurements on a device."""
-    target = host_target()
-    on_cpu = isinstance(device, CpuDevice)
-    return TuningMachine(
-        processor=processor(),
-        target=target.cpu,
-        flags=digest(target.features),
-        cores=device.cores if isinstance(device, CpuDevice) else 0,
-        gpu="" if on_cpu else f"{device.name}, {gpu_available()[1]}",
-        llvm=".".join(map(str, llvmlite.binding.llvm_version_info)),
-        library=metadata.version(DISTRIBUTION),
-    )
-
-
-def processor() -> str:
-    """The model name of the processor, where the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, platform.processor() or platform.machine())

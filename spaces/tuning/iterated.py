@@ -12,10 +12,11 @@ from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.sampling import HierarchicalSampling
 from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.model.nest.canonical import canonical_form
+from spaces.tuning.identity import schedule_digest
 from spaces.tuning.retraining import retrain
 from spaces.tuning.top_ranked import rank_by_search
 from spaces.tuning.trial import Proposal, Trial
+from spaces.tuning.trial_log import tried_digests
 
 ROUND = "round"
 """The source of the proposals of a round; the number of the round follows it."""
@@ -56,7 +57,7 @@ class Iterated:
         if number > self.rounds:
             return []
         learned = retrain(model, space, trials)
-        tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
+        tried = tried_digests(space.pipeline, trials)
         chosen = random.Random(f"{seed} {number}")
         for _ in range(self.attempts):
             limits = Limits(
@@ -65,7 +66,7 @@ class Iterated:
             fresh = [
                 Proposal(one.schedule, f"{ROUND} {number}", one.cost)
                 for one in rank_by_search(space, learned, self.strategy, limits)
-                if canonical_form(space.pipeline, one.schedule) not in tried
+                if schedule_digest(space.pipeline, one.schedule) not in tried
             ]
             if fresh:
                 return fresh[: self.size]

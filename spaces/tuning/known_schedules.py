@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
-import statistics
 from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
+from spaces.backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import Device
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.tuning.common_references import reference_seconds
 from spaces.tuning.identity import this_machine
 from spaces.tuning.store import StudySummary, TuningStore
-from spaces.tuning.trial import Trial, fastest
+from spaces.tuning.trial import Trial
 
 _Sizes = Mapping[str, tuple[tuple[int, int], ...]]
 
@@ -24,35 +26,55 @@ class Remoteness:
 
     Attributes:
         is_other_device: they are for another device.
-        is_other_machine: another machine measured them, or another version of this library.
+        is_other_machine: another processor or GPU measured them.
+        is_other_code: the threads or the float mode differ.
         is_other_size: an estimate of the pipeline differs.
         scale: the sum of the logarithms of how much extents differ.
     """
 
     is_other_device: bool
     is_other_machine: bool
+    is_other_code: bool
     is_other_size: bool
     scale: float
 
 
 def list_known_schedules(
-    store: TuningStore, pipeline: Pipeline, target: Device
+    store: TuningStore,
+    pipeline: Pipeline,
+    target: Device,
+    threads: int | None = None,
+    float_mode: FloatMode = FloatMode.STRICT,
 ) -> Iterator[tuple[int, Trial]]:
     """The measured schedules of the algorithm of a pipeline, each with the number of its study.
 
-    Results of one machine for one device at one size compare by their times, from whichever study
-    they are. Of such groups, the nearest to a run at the estimates of ``pipeline`` on this machine
-    comes first: results for the device before those for others, results of this machine before
-    others, results at these sizes before others, then the nearest sizes. Of equally near groups
-    the newest comes first.
+    Results of one processor for one device, one number of threads and one float mode at one size
+    compare, from whichever study they are: by their ratios to references that are the same, or that
+    common schedules connect (:func:`reference_seconds`). Versions of LLVM and of this library do
+    not tell them apart.
+
+    Of such groups, the nearest to a run at the estimates of ``pipeline`` on this machine comes
+    first: results for the device before those for others, results of this processor before others,
+    results of such code before others, results at these sizes before others, then the nearest
+    sizes. Of equally near groups the newest comes first.
+
+    Args:
+        store: the store.
+        pipeline: the pipeline.
+        target: the device.
+        threads: how many threads run parallel loops; None for one on each core.
+        float_mode: the float mode of the code.
     """
     machine = this_machine(target)
+    wanted_threads = threads or machine.cores
     asked = _sizes(pipeline)
     wanted = set(store.similar_studies(pipeline))
-    groups: dict[tuple[str, ...], list[StudySummary]] = {}
+    groups: dict[tuple[object, ...], list[StudySummary]] = {}
     for line in store.studies():
         if line.id in wanted:
-            key = (line.device, line.machine.fingerprint, json.dumps(line.sizes, sort_keys=True))
+            sizes = json.dumps(line.sizes, sort_keys=True)
+            code = (line.threads or line.machine.cores, line.float_mode)
+            key = (line.device, line.machine.hardware, code, sizes)
             groups.setdefault(key, []).append(line)
 
     def remoteness(group: list[StudySummary]) -> tuple[Remoteness, int]:
@@ -60,7 +82,8 @@ def list_known_schedules(
         sizes = _sizes(store.pipeline_of(line.id))
         away = Remoteness(
             line.device != target.name,
-            line.machine != machine,
+            line.machine.hardware != machine.hardware,
+            (line.threads or line.machine.cores, line.float_mode) != (wanted_threads, float_mode),
             any(sizes.get(name) != ranges for name, ranges in asked.items()),
             _scale(asked, sizes),
         )
@@ -70,18 +93,36 @@ def list_known_schedules(
         yield from _by_time(store, [line.id for line in group])
 
 
-def _by_time(store: TuningStore, studies: list[int]) -> list[tuple[int, Trial]]:
+def _by_time(store: TuningStore, studies: list[int]) -> Iterator[tuple[int, Trial]]:
     """The trials with times of studies whose results compare, sorted by the upper end of the
-    interval of the time.
+    interval of the time; read as they are asked for.
     """
-    found: list[tuple[float, int, Trial]] = []
-    for study in studies:
-        trials = fastest(store.trials(study))
-        beside = [s for one in trials if one.result for s in one.result.reference_seconds]
-        reference = statistics.median(beside) if beside else math.inf
-        found += ((one.result.interval[1] * reference, study, one) for one in trials if one.result)
-    found.sort(key=lambda line: (line[0], -line[1], line[2].number))
-    return [(study, trial) for _, study, trial in found]
+    seconds = _reference_seconds(store, studies)
+    merged = heapq.merge(
+        *(_times(store, study, seconds[study]) for study in studies), key=lambda line: line[0]
+    )
+    for (_, negative, _), trial in merged:
+        yield -negative, trial
+
+
+def _reference_seconds(store: TuningStore, studies: list[int]) -> dict[int, float]:
+    """For each study the time of its reference, as these compare."""
+    references = {study: store.reference_digest_of(study) for study in studies}
+    if len(set(references.values())) == 1:
+        return dict.fromkeys(studies, 1.0)
+    seconds = reference_seconds([store.timed_study(study) for study in studies])
+    return {study: seconds[references[study]] for study in studies}
+
+
+def _times(
+    store: TuningStore, study: int, reference: float
+) -> Iterator[tuple[tuple[float, int, int], Trial]]:
+    """The trials of a study, each with the upper end of its time and what tells equal times apart:
+    those of the newest study come first.
+    """
+    for trial in store.fastest(study):
+        if trial.result is not None:
+            yield (trial.result.interval[1] * reference, -study, trial.number), trial
 
 
 def _sizes(pipeline: Pipeline) -> _Sizes:

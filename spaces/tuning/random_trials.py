@@ -10,8 +10,9 @@ from attrs import frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.space.counting.draws import draws
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.model.nest.canonical import canonical_form
+from spaces.tuning.identity import schedule_digest
 from spaces.tuning.trial import Proposal, Trial
+from spaces.tuning.trial_log import tried_digests
 
 DRAW = "draw"
 """The source of random schedules."""
@@ -32,13 +33,13 @@ class RandomTrials:
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
-        tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
+        tried = tried_digests(space.pipeline, trials)
         found: list[Proposal] = []
         of_generation = 1_000_003 * seed + len(trials)
         for draw in islice(draws(space, of_generation), self.attempts):
             if draw.schedule is None:
                 continue
-            form = canonical_form(space.pipeline, draw.schedule)
+            form = schedule_digest(space.pipeline, draw.schedule)
             if form not in tried:
                 tried.add(form)
                 found.append(Proposal(draw.schedule, DRAW))

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from spaces.cost.measurer import interval_of_median
 
 MIGRATIONS = (
     """
@@ -66,6 +72,26 @@ MIGRATIONS = (
         created TEXT NOT NULL
     );
     """,
+    """
+    ALTER TABLE studies ADD COLUMN renewed REAL;  -- when the runner last said that it runs
+    ALTER TABLE trials ADD COLUMN upper REAL;     -- upper end of the interval of the ratio
+    ALTER TABLE trials ADD COLUMN ratio REAL;     -- the median ratio
+    ALTER TABLE trials ADD COLUMN beside REAL;    -- the median time of the reference beside it
+    CREATE INDEX trials_by_outcome ON trials (study, outcome);
+    CREATE INDEX trials_by_time ON trials (study, upper, ratio, number) WHERE upper IS NOT NULL;
+    CREATE INDEX trials_by_reference ON trials (study, beside) WHERE beside IS NOT NULL;
+    """,
+    """
+    ALTER TABLE studies ADD COLUMN threads INTEGER NOT NULL DEFAULT 0;  -- 0: one on each core
+    ALTER TABLE studies ADD COLUMN float_mode TEXT NOT NULL DEFAULT 'strict';
+    ALTER TABLE trials ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;  -- begun without a result
+    ALTER TABLE trials ADD COLUMN others REAL NOT NULL DEFAULT 0;  -- processors that others took
+    CREATE TABLE searches (
+        study INTEGER PRIMARY KEY REFERENCES studies,
+        structures INTEGER NOT NULL,      -- how many the search has scored
+        is_over INTEGER NOT NULL          -- whether it ended by itself
+    );
+    """,
 )
 """The SQL of each version, in order. It turns a file of the version before into one of this
 version. A released text never changes.
@@ -102,9 +128,53 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
             for statement in _statements(MIGRATIONS[version]):
                 connection.execute(statement)
             version += 1
+            for fill in _FILLS.get(version, ()):
+                fill(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("COMMIT")
+
+
+def _fill_summaries(connection: sqlite3.Connection) -> None:
+    """Sums up the runs of each trial that has some."""
+    runs: dict[tuple[int, int], list[tuple[Any, Any]]] = {}
+    for study, trial, *pair in connection.execute(
+        "SELECT study, trial, seconds, reference_seconds FROM runs ORDER BY study, trial, round"
+    ):
+        runs.setdefault((study, trial), []).append((pair[0], pair[1]))
+    summaries = []
+    for place, pairs in runs.items():
+        summary = summarise(*zip(*pairs, strict=True))
+        if summary is not None:
+            summaries.append((*summary, *place))
+    connection.executemany(SUMMARISED, summaries)
+
+
+SUMMARISED = (
+    "UPDATE trials SET upper = ?, ratio = ?, beside = ? "
+    "WHERE study = ? AND number = ? AND outcome = 'correct'"
+)
+"""Keeps the summary of a trial."""
+
+_FILLS: dict[int, tuple[Callable[[sqlite3.Connection], None], ...]] = {3: (_fill_summaries,)}
+"""What a version computes for rows that were there before."""
+
+
+def summarise(
+    seconds: Sequence[float], beside: Sequence[float]
+) -> tuple[float, float, float] | None:
+    """The upper end of the interval of the ratio of some runs, the median ratio, and the median
+    time of the reference beside them; None without runs, or if a time is no time.
+    """
+    if not seconds or not all(is_time(one) for one in (*seconds, *beside)):
+        return None
+    ratios = [mine / theirs for mine, theirs in zip(seconds, beside, strict=True)]
+    return interval_of_median(ratios)[1], statistics.median(ratios), statistics.median(beside)
+
+
+def is_time(value: object) -> bool:
+    """Whether a value is a time of a run in seconds: a number above zero that is not infinite."""
+    return isinstance(value, float) and 0.0 < value < math.inf
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:

@@ -5,139 +5,66 @@ Several processes may use a file at once. A write-ahead log keeps it whole when 
 
 from __future__ import annotations
 
-import json
+import logging
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field
 
 from spaces.cost.cpu.prices import Prices
-from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.cost.measurer import Measurement
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import from_json, to_json
 from spaces.model.writing.text import format_schedule
+from spaces.tuning.common_references import TimedStudy
+from spaces.tuning.connecting import MEMORY, connect_to_read, connect_to_write
 from spaces.tuning.identity import (
     TuningMachine,
     algorithm_of,
-    digest,
     pipeline_digest,
     schedule_digest,
     sizes_text,
     with_sizes,
 )
 from spaces.tuning.prices_as_json import prices_from_json, prices_to_json
-from spaces.tuning.runner import Runner
-from spaces.tuning.schema import StoreError, migrate
-from spaces.tuning.trial import Proposal, Trial, fastest
+from spaces.tuning.rows import (
+    DamagedRowError,
+    intact,
+    plausible,
+    read_schedule,
+    read_summary,
+    read_trial,
+)
+from spaces.tuning.runner import Heartbeat, Runner
+from spaces.tuning.schema import SUMMARISED, StoreError, summarise
+from spaces.tuning.store_file import StoreFile
+from spaces.tuning.study_key import StudyKey, StudySummary
+from spaces.tuning.trial import Proposal, Trial
+from spaces.tuning.trial_log import TrialLog
 
-WAITING = 30.0
-"""Seconds to wait while another process writes."""
+__all__ = ["MEMORY", "StudyKey", "StudySummary", "TuningStore", "default_store"]
 
+_T = TypeVar("_T")
 
-@frozen
-class StudyKey:
-    """The inputs that decide what a study measures and proposes.
+log = logging.getLogger("spaces.tuning")
 
-    Attributes:
-        pipeline: the pipeline, at the sizes that are measured.
-        machine: the machine that measures.
-        device: the name of the device that schedules are for.
-        space: a text that is equal for equal spaces.
-        model: the name of the cost model.
-        strategy: a text that is equal for equal strategies.
-        seed: the seed of random choices.
-        reference: the schedule that the user gives to run beside all others; None for one that the
-            study finds.
-        prices: a text that is equal for equal prices of the cost model, and for equal terms that it
-            leaves out.
-    """
+PAGE = 16
+"""How many of the fastest trials are read at a time."""
 
-    pipeline: Pipeline
-    machine: TuningMachine
-    device: str
-    space: str
-    model: str
-    strategy: str
-    seed: int
-    reference: Schedule | None = None
-    prices: str = ""
-
-    @property
-    def digest(self) -> str:
-        """Equal for equal keys."""
-        return digest(
-            pipeline_digest(self.pipeline),
-            sizes_text(self.pipeline),
-            self.machine.fingerprint,
-            self.device,
-            self.space,
-            self.model,
-            self.strategy,
-            str(self.seed),
-            "" if self.reference is None else schedule_digest(self.pipeline, self.reference),
-            self.prices,
-        )
-
-
-@frozen
-class StudySummary:
-    """One line about a study.
-
-    Attributes:
-        id: its number in the store.
-        pipeline: the name of the pipeline.
-        device: the device.
-        machine: the machine.
-        sizes: for each buffer the (min, extent) of each dimension.
-        model: the cost model.
-        strategy: the strategy.
-        seed: the seed.
-        created: when it began, in UTC.
-        trials: the number of its trials.
-        told: how many of them have a result.
-        correct: how many of them have times.
-        best: the ratio to the reference of the fastest trial; None without times.
-    """
-
-    id: int
-    pipeline: str
-    device: str
-    machine: TuningMachine
-    sizes: dict[str, Any]
-    model: str
-    strategy: str
-    seed: int
-    created: str
-    trials: int
-    told: int
-    correct: int
-    best: float | None
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Lets others read while one writes. If two processes make a file at once, one finds it locked,
-    and SQLite does not wait for this lock; so this function does.
-    """
-    end = time.monotonic() + WAITING
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.01)
-
-
-MEMORY = ":memory:"
-"""The name of a store that is gone when it is closed."""
+_TRIALS = (
+    "SELECT number, document, text, source, predicted, outcome, reason, compile_seconds, "
+    "attempts, others "
+    "FROM trials JOIN studies ON studies.id = study LEFT JOIN schedules "
+    "ON schedules.digest = schedule AND schedules.pipeline = studies.pipeline "
+    "WHERE study = ?"
+)
 
 
 @define
@@ -149,8 +76,13 @@ class TuningStore:
     ...         print(study.pipeline, study.best)
     """
 
-    path: str
-    _connection: sqlite3.Connection = field(repr=False)
+    _file: StoreFile
+    _leases: dict[int, Heartbeat] = field(init=False, factory=dict, repr=False)
+
+    @property
+    def path(self) -> str:
+        """The name of the file."""
+        return self._file.path
 
     @staticmethod
     def open(path: str | Path) -> TuningStore:
@@ -159,36 +91,30 @@ class TuningStore:
         Raises:
             StoreError: the file holds something else, or cannot be opened.
         """
-        name = str(path)
-        if name != MEMORY:
-            Path(name).expanduser().parent.mkdir(parents=True, exist_ok=True)
-            name = str(Path(name).expanduser())
-        try:
-            connection = sqlite3.connect(name, timeout=WAITING, isolation_level=None)
-            _write_ahead(connection)
-            connection.execute("PRAGMA synchronous = NORMAL")  # whole after any kill of a process
-            connection.execute("PRAGMA foreign_keys = ON")
-            migrate(connection, name)
-        except sqlite3.DatabaseError as error:
-            raise StoreError(f"{name} cannot be opened as a store: {error}.") from None
-        return TuningStore(name, connection)
+        name = str(path) if str(path) == MEMORY else str(Path(path).expanduser())
+        return TuningStore(StoreFile(name, connect_to_write(name)))
 
     @staticmethod
     def read(path: str | Path) -> TuningStore:
-        """The store in a file, to look at what it has; an empty one in memory if there is no such
-        file, which stays absent.
+        """The store in a file, to look at what it has, also where it cannot be written; an empty
+        one in memory if there is no such file, which stays absent.
 
         Raises:
             StoreError: the file holds something else, or cannot be opened.
         """
         file = Path(path).expanduser()
-        if str(path) == MEMORY or file.exists():
+        if str(path) == MEMORY:
             return TuningStore.open(path)
-        return evolve(TuningStore.open(MEMORY), path=str(file))
+        if file.exists():
+            return TuningStore(StoreFile(str(file), connect_to_read(str(file))))
+        return TuningStore(StoreFile(str(file), connect_to_write(MEMORY)))
 
     def close(self) -> None:
         """Closes the file."""
-        self._connection.close()
+        for lease in self._leases.values():
+            lease.stop()
+        self._leases.clear()
+        self._file.connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -198,26 +124,27 @@ class TuningStore:
 
     def find_study(self, key: StudyKey) -> int | None:
         """The number of the study with this key. None if the store has no such study."""
-        found = self._one("SELECT id FROM studies WHERE key = ?", key.digest)
+        found = self._file.one("SELECT id FROM studies WHERE key = ?", key.digest)
         return None if found is None else int(found[0])
 
     def open_study(self, key: StudyKey, reference: Schedule) -> int:
         """The number of the study with this key. If the store has no such study, adds one, whose
         schedules run beside ``reference``.
         """
-        with self._writing():
+        with self._file.writing():
             known = self.find_study(key)
             if known is not None:
                 return known
             pipeline = self._keep_pipeline(key.pipeline)
-            self._do(
+            self._file.do(
                 "INSERT OR IGNORE INTO machines VALUES (?, ?)",
                 key.machine.fingerprint,
                 key.machine.document,
             )
-            made = self._do(
+            made = self._file.do(
                 "INSERT INTO studies (key, pipeline, machine, device, sizes, model, strategy, seed,"
-                " reference, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " reference, created, threads, float_mode)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 key.digest,
                 pipeline,
                 key.machine.fingerprint,
@@ -228,6 +155,8 @@ class TuningStore:
                 key.seed,
                 self._keep_schedule(key.pipeline, reference),
                 _now(),
+                key.threads,
+                str(key.float_mode),
             )
             assert made.lastrowid is not None
             return made.lastrowid
@@ -235,12 +164,15 @@ class TuningStore:
     def propose(self, study: int, pipeline: Pipeline, proposals: Sequence[Proposal]) -> list[Trial]:
         """Adds trials, all or none, and returns them; leaves out schedules that the study has."""
         added: list[Trial] = []
-        with self._writing():
-            (count,) = self._some("SELECT count(*) FROM trials WHERE study = ?", study)
+        with self._file.writing():
+            self._keep_out(study)
+            (first,) = self._file.some(
+                "SELECT coalesce(max(number) + 1, 0) FROM trials WHERE study = ?", study
+            )
             for proposal in proposals:
                 schedule = self._keep_schedule(pipeline, proposal.schedule)
-                number = count + len(added)
-                made = self._do(
+                number = first + len(added)
+                made = self._file.do(
                     "INSERT OR IGNORE INTO trials (study, number, schedule, source, predicted) "
                     "VALUES (?, ?, ?, ?, ?)",
                     study,
@@ -253,14 +185,18 @@ class TuningStore:
                     added.append(Trial(number, proposal))
         return added
 
-    def tell(self, study: int, number: int, result: Measurement) -> None:
-        """Keeps the result of a trial.
+    def tell(self, study: int, number: int, result: Measurement) -> Measurement:
+        """Keeps the result of a trial, and returns what it keeps: a measurement with a time that is
+        no time counts as refused (:func:`plausible`).
 
         Raises:
-            StoreError: the study has no such trial, or its result is known.
+            StoreError: the study has no such trial, its result is known, another process tunes the
+                study now, or the file cannot be written.
         """
-        with self._writing():
-            found = self._one(
+        result = plausible(result)
+        with self._file.writing():
+            self._keep_out(study)
+            found = self._file.one(
                 "SELECT outcome FROM trials WHERE study = ? AND number = ?", study, number
             )
             if found is None:
@@ -269,8 +205,8 @@ class TuningStore:
                 raise StoreError(
                     f"The result of trial {number} of study {study} is known: it is {found[0]}."
                 )
-            self._do(
-                "UPDATE trials SET outcome = ?, reason = ?, compile_seconds = ? "
+            self._file.do(
+                "UPDATE trials SET outcome = ?, reason = ?, compile_seconds = ?, attempts = 0 "
                 "WHERE study = ? AND number = ?",
                 str(result.outcome),
                 result.reason,
@@ -278,66 +214,215 @@ class TuningStore:
                 study,
                 number,
             )
-            pairs = zip(result.seconds, result.reference_seconds, strict=True)
-            self._connection.executemany(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
-                [(study, number, place, *pair) for place, pair in enumerate(pairs)],
+            self._add_runs(study, number, result)
+        return result
+
+    def add_runs(self, study: int, number: int, result: Measurement) -> None:
+        """Keeps further runs of a trial whose result is known.
+
+        Raises:
+            StoreError: another process tunes the study now, or the file cannot be written.
+        """
+        if result.is_correct and plausible(result).is_correct:
+            with self._file.writing():
+                self._keep_out(study)
+                self._add_runs(study, number, result)
+
+    def _add_runs(self, study: int, number: int, result: Measurement) -> None:
+        """Adds runs to those of a trial, and sums all of them up."""
+        before = self._runs(study, number)
+        pairs = list(zip(result.seconds, result.reference_seconds, strict=True))
+        self._file.connection.executemany(
+            "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
+            [(study, number, place, *pair) for place, pair in enumerate(pairs, len(before))],
+        )
+        self._file.do(
+            "UPDATE trials SET others = max(others, ?) WHERE study = ? AND number = ?",
+            result.others,
+            study,
+            number,
+        )
+        all_pairs = [*before, *pairs]
+        summary = summarise([a for a, _ in all_pairs], [b for _, b in all_pairs])
+        if summary is not None:
+            self._file.do(SUMMARISED, *summary, study, number)
+
+    def replace(self, study: int, number: int, result: Measurement) -> Measurement:
+        """Puts a result in the place of an earlier one, whose runs are gone, and returns what it
+        keeps.
+
+        Raises:
+            StoreError: another process tunes the study now, or the file cannot be written.
+        """
+        result = plausible(result)
+        with self._file.writing():
+            self._keep_out(study)
+            self._file.do("DELETE FROM runs WHERE study = ? AND trial = ?", study, number)
+            self._file.do(
+                "UPDATE trials SET outcome = ?, reason = ?, upper = NULL, ratio = NULL, "
+                "beside = NULL WHERE study = ? AND number = ?",
+                str(result.outcome),
+                result.reason,
+                study,
+                number,
+            )
+            self._add_runs(study, number, result)
+        return result
+
+    def begin_trials(self, study: int, numbers: Iterable[int]) -> None:
+        """Notes that trials are being measured. If this process ends before it tells their results,
+        or calls :meth:`leave_trials`, the next one sees that.
+        """
+        self._count_attempts(study, numbers, 1)
+
+    def leave_trials(self, study: int, numbers: Iterable[int]) -> None:
+        """Notes that trials are measured no more, and that this is not their fault."""
+        self._count_attempts(study, numbers, -1)
+
+    def _count_attempts(self, study: int, numbers: Iterable[int], more: int) -> None:
+        with self._file.writing():
+            self._file.connection.executemany(
+                "UPDATE trials SET attempts = attempts + ? "
+                "WHERE study = ? AND number = ? AND outcome IS NULL",
+                [(more, study, number) for number in numbers],
             )
 
+    def keep_search(self, study: int, structures: int, *, is_over: bool) -> None:
+        """Keeps how far the search of a study has come: how many structures it has scored, and
+        whether it ended by itself.
+        """
+        with self._file.writing():
+            self._file.do(
+                "INSERT OR REPLACE INTO searches VALUES (?, ?, ?)", study, structures, int(is_over)
+            )
+
+    def search_of(self, study: int) -> tuple[int, bool] | None:
+        """How far the search of a study has come, as :meth:`keep_search` keeps it; None if it has
+        not begun.
+        """
+        row = self._file.one("SELECT structures, is_over FROM searches WHERE study = ?", study)
+        return None if row is None else (int(row[0]), bool(row[1]))
+
+    def reference_digest_of(self, study: int) -> str:
+        """The digest of the schedule that runs beside all others of a study.
+
+        Raises:
+            StoreError: there is no such study.
+        """
+        (digest,) = self._of_study(study, "reference", "")
+        return str(digest)
+
+    def timed_study(self, study: int) -> TimedStudy:
+        """The time of the reference of a study, and the ratios of its schedules, by their digests.
+
+        Raises:
+            StoreError: there is no such study.
+        """
+        rows = self._file.rows(
+            "SELECT schedule, ratio FROM trials WHERE study = ? AND ratio IS NOT NULL", study
+        )
+        return TimedStudy(
+            self.reference_digest_of(study), self.reference_seconds(study), dict(rows)
+        )
+
     def trials(self, study: int) -> list[Trial]:
-        """All trials of a study, in order."""
-        runs: dict[int, list[tuple[float, float]]] = {}
-        for number, *pair in self._connection.execute(
+        """All trials of a study, in order. A damaged row costs its trial, and is logged."""
+        runs: dict[int, list[tuple[Any, Any]]] = {}
+        for number, *pair in self._file.rows(
             "SELECT trial, seconds, reference_seconds FROM runs WHERE study = ? "
             "ORDER BY trial, round",
-            (study,),
+            study,
         ):
             runs.setdefault(number, []).append((pair[0], pair[1]))
-        rows = self._connection.execute(
-            "SELECT number, document, source, predicted, outcome, reason, compile_seconds "
-            "FROM trials JOIN studies ON studies.id = study JOIN schedules "
-            "ON schedules.digest = schedule AND schedules.pipeline = studies.pipeline "
-            "WHERE study = ? ORDER BY number",
-            (study,),
+        rows = self._file.rows(f"{_TRIALS} ORDER BY number", study)
+        return list(self._intact_trials(study, ((row, runs.get(row[0], [])) for row in rows)))
+
+    def trial_log(self, study: int, pipeline: Pipeline) -> TrialLog:
+        """The trials of a study, with what is asked of them while it is tuned."""
+        digests = self._file.rows("SELECT schedule FROM trials WHERE study = ?", study)
+        return TrialLog.of(pipeline, self.trials(study), (digest for (digest,) in digests))
+
+    def fastest(self, study: int) -> Iterator[Trial]:
+        """The trials of a study with times, the fastest first; read as they are asked for."""
+        place = 0
+        while True:
+            rows = self._file.rows(
+                f"{_TRIALS} AND upper IS NOT NULL ORDER BY upper, ratio, number LIMIT ? OFFSET ?",
+                study,
+                PAGE,
+                place,
+            )
+            if not rows:
+                return
+            with_runs = ((row, self._runs(study, row[0])) for row in rows)
+            yield from self._intact_trials(study, with_runs)
+            place += PAGE
+
+    def _runs(self, study: int, number: int) -> list[tuple[Any, Any]]:
+        return self._file.rows(
+            "SELECT seconds, reference_seconds FROM runs WHERE study = ? AND trial = ? "
+            "ORDER BY round",
+            study,
+            number,
         )
-        return [_trial(row, runs.get(row[0], [])) for row in rows]
+
+    def _intact_trials(
+        self, study: int, rows: Iterable[tuple[Sequence[Any], list[tuple[Any, Any]]]]
+    ) -> Iterator[Trial]:
+        for row, runs in rows:
+            try:
+                yield read_trial(row, runs, lambda: self.pipeline_of(study))
+            except DamagedRowError as error:
+                self._tell_damage(f"trial {row[0]} of study {study}", error)
+
+    def _tell_damage(self, what: str, error: DamagedRowError) -> None:
+        log.warning(
+            "%s leaves out %s, which is damaged: %s; spaces studies --check lists all damage",
+            self.path,
+            what,
+            error,
+        )
+
+    def reference_seconds(self, study: int) -> float | None:
+        """The median, over the trials of a study, of the time of the reference beside them; None
+        without times.
+        """
+        counted = "study = ? AND beside IS NOT NULL"
+        (count,) = self._file.some(f"SELECT count(*) FROM trials WHERE {counted}", study)
+        middle = self._file.rows(
+            f"SELECT beside FROM trials WHERE {counted} ORDER BY beside LIMIT ? OFFSET ?",
+            study,
+            2 - count % 2,
+            max(count - 1, 0) // 2,
+        )
+        return sum(beside for (beside,) in middle) / len(middle) if middle else None
 
     def studies(self) -> list[StudySummary]:
-        """A line about each study, the oldest first."""
-        rows = self._connection.execute(
+        """A line about each study, the oldest first. Damaged rows are left out, and logged."""
+        rows = self._file.rows(
             "SELECT studies.id, pipelines.name, device, machines.document, sizes, model, strategy, "
-            "seed, created FROM studies JOIN pipelines ON pipelines.digest = pipeline "
-            "JOIN machines ON fingerprint = machine ORDER BY studies.id"
-        ).fetchall()
-        return [self._summary(row) for row in rows]
-
-    def _summary(self, row: tuple[Any, ...]) -> StudySummary:
-        id, name, device, machine, sizes, model, strategy, seed, created = row
-        trials = self.trials(id)
-        ranked = fastest(trials)
-        return StudySummary(
-            id=id,
-            pipeline=name,
-            device=device,
-            machine=TuningMachine(**json.loads(machine)),
-            sizes=json.loads(sizes),
-            model=model,
-            strategy=strategy,
-            seed=seed,
-            created=created,
-            trials=len(trials),
-            told=sum(one.result is not None for one in trials),
-            correct=sum(bool(one.result and one.result.is_correct) for one in trials),
-            best=ranked[0].ratio if ranked else None,
+            "seed, created, threads, float_mode, count(number), count(outcome), "
+            "coalesce(sum(outcome = 'correct'), 0), "
+            "(SELECT ratio FROM trials WHERE study = studies.id AND upper IS NOT NULL "
+            "ORDER BY upper, ratio, number LIMIT 1) "
+            "FROM studies LEFT JOIN pipelines ON pipelines.digest = pipeline "
+            "LEFT JOIN machines ON fingerprint = machine LEFT JOIN trials ON study = studies.id "
+            "GROUP BY studies.id ORDER BY studies.id"
         )
+        found = []
+        for row in rows:
+            try:
+                found.append(read_summary(row))
+            except DamagedRowError as error:
+                self._tell_damage(f"study {row[0]}", error)
+        return found
 
     def similar_studies(self, pipeline: Pipeline) -> list[int]:
         """The numbers of all studies of the algorithm of a pipeline, at any size and on any
         machine, the newest first.
         """
-        rows = self._connection.execute(
-            "SELECT id FROM studies WHERE pipeline = ? ORDER BY id DESC",
-            (pipeline_digest(pipeline),),
+        rows = self._file.rows(
+            "SELECT id FROM studies WHERE pipeline = ? ORDER BY id DESC", pipeline_digest(pipeline)
         )
         return [id for (id,) in rows]
 
@@ -350,7 +435,10 @@ class TuningStore:
         document, sizes = self._of_study(
             study, "document, sizes", "JOIN pipelines ON pipelines.digest = pipeline"
         )
-        return with_sizes(from_json(document, Pipeline), sizes)
+        return self._read(
+            f"the pipeline of study {study}",
+            lambda: with_sizes(from_json(document, Pipeline), sizes),
+        )
 
     def device_of(self, study: int) -> str:
         """The name of the device that the schedules of a study are for.
@@ -367,29 +455,41 @@ class TuningStore:
         Raises:
             StoreError: there is no such study.
         """
-        (document,) = self._of_study(
+        document, text = self._of_study(
             study,
-            "document",
+            "document, text",
             "JOIN schedules ON schedules.digest = reference "
             "AND schedules.pipeline = studies.pipeline",
         )
-        return from_json(document, Schedule)
+        return self._read(
+            f"the reference of study {study}",
+            lambda: read_schedule(document, text, lambda: self.pipeline_of(study)),
+        )
+
+    def _read(self, what: str, read: Callable[[], _T]) -> _T:
+        """Raises:
+        StoreError: what a function reads is damaged.
+        """
+        try:
+            return intact(what, read)
+        except DamagedRowError as error:
+            raise StoreError(f"{self.path} is damaged: {error}.") from None
 
     def _of_study(self, study: int, columns: str, joined: str) -> tuple[Any, ...]:
-        row = self._one(f"SELECT {columns} FROM studies {joined} WHERE id = ?", study)
+        row = self._file.one(f"SELECT {columns} FROM studies {joined} WHERE id = ?", study)
         if row is None:
             raise StoreError(f"{self.path} has no study {study}.")
         return row
 
     def keep_prices(self, machine: TuningMachine, prices: Prices) -> None:
         """Keeps the prices of the cost model ``reuse`` for a machine, in the place of others."""
-        with self._writing():
-            self._do(
+        with self._file.writing():
+            self._file.do(
                 "INSERT OR IGNORE INTO machines VALUES (?, ?)",
                 machine.fingerprint,
                 machine.document,
             )
-            self._do(
+            self._file.do(
                 "INSERT OR REPLACE INTO prices VALUES (?, ?, ?)",
                 machine.fingerprint,
                 prices_to_json(prices),
@@ -398,33 +498,61 @@ class TuningStore:
 
     def prices(self, machine: TuningMachine) -> Prices | None:
         """The prices that are kept for a machine; None if there are none."""
-        row = self._one("SELECT document FROM prices WHERE machine = ?", machine.fingerprint)
-        return None if row is None else prices_from_json(row[0])
+        row = self._file.one("SELECT document FROM prices WHERE machine = ?", machine.fingerprint)
+        if row is None:
+            return None
+        return self._read("the prices of this machine", lambda: prices_from_json(row[0]))
 
     def claim_study(self, study: int) -> Runner | None:
         """Makes this process tune a study. If another process tunes it, returns that one."""
         me = Runner.this_process()
-        with self._writing():
-            (text,) = self._some("SELECT runner FROM studies WHERE id = ?", study)
+        with self._file.writing():
+            text, renewed = self._file.some(
+                "SELECT runner, renewed FROM studies WHERE id = ?", study
+            )
             other = None if text is None else Runner.from_text(text)
-            if other is not None and other != me and other.is_running:
+            if other is not None and other != me and other.is_running(renewed):
                 return other
-            self._do("UPDATE studies SET runner = ? WHERE id = ?", me.text, study)
+            self._file.do(_LEASED, me.text, time.time(), study)
+        if self._file.is_on_disk and study not in self._leases:
+            self._leases[study] = Heartbeat(lambda: _renew(self._file.place, study, me))
         return None
 
     def release_study(self, study: int) -> None:
-        """Lets other processes tune a study."""
-        self._do("UPDATE studies SET runner = NULL WHERE id = ?", study)
+        """Lets other processes tune a study, if this process tunes it."""
+        if study in self._leases:
+            self._leases.pop(study).stop()
+        with self._file.writing():
+            self._file.do(
+                "UPDATE studies SET runner = NULL, renewed = NULL WHERE id = ? AND runner = ?",
+                study,
+                Runner.this_process().text,
+            )
+
+    def _keep_out(self, study: int) -> None:
+        """Raises:
+        StoreError: another process took the study over, while this one was suspended or could not
+            renew its lease.
+        """
+        found = self._file.one("SELECT runner FROM studies WHERE id = ?", study)
+        me = Runner.this_process().text
+        if found is not None and found[0] is not None and found[0] != me:
+            raise StoreError(
+                f"{Runner.from_text(found[0])} tunes study {study} of {self.path} now; it took the "
+                "study over when this process had not been heard of for long."
+            )
 
     def _keep_pipeline(self, pipeline: Pipeline) -> str:
         name = pipeline_digest(pipeline)
         document = to_json(algorithm_of(pipeline))
-        self._do("INSERT OR IGNORE INTO pipelines VALUES (?, ?, ?)", name, pipeline.name, document)
+        self._file.do(
+            "INSERT OR IGNORE INTO pipelines VALUES (?, ?, ?)", name, pipeline.name, document
+        )
         return name
 
     def _keep_schedule(self, pipeline: Pipeline, schedule: Schedule) -> str:
         name = schedule_digest(pipeline, schedule)
-        self._do(
+        self._file.do(
             "INSERT OR IGNORE INTO schedules VALUES (?, ?, ?, ?)",
             pipeline_digest(pipeline),
             name,
@@ -433,40 +561,25 @@ class TuningStore:
         )
         return name
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """A transaction: all of it is kept, or nothing."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows that a statement of SQL gives.
 
-    def _do(self, statement: str, *values: object) -> sqlite3.Cursor:
-        return self._connection.execute(statement, values)
-
-    def _one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        found: tuple[Any, ...] | None = self._do(statement, *values).fetchone()
-        return found
-
-    def _some(self, statement: str, *values: object) -> tuple[Any, ...]:
-        found = self._one(statement, *values)
-        if found is None:
-            raise StoreError(f"{self.path} lacks a row that another one needs: {statement}.")
-        return found
+        Raises:
+            StoreError: the file is damaged, or the statement is wrong.
+        """
+        return self._file.rows(statement, *values)
 
 
-def _trial(row: tuple[Any, ...], runs: list[tuple[float, float]]) -> Trial:
-    number, document, source, predicted, outcome, reason, compile_seconds = row
-    schedule = from_json(document, Schedule)
-    proposal = Proposal(schedule, source, predicted)
-    if outcome is None:
-        return Trial(number, proposal)
-    mine, beside = tuple(a for a, _ in runs), tuple(b for _, b in runs)
-    result = Measurement(schedule, RunOutcome(outcome), reason, mine, beside, compile_seconds)
-    return Trial(number, proposal, result)
+_LEASED = "UPDATE studies SET runner = ?, renewed = ? WHERE id = ?"
+
+
+def _renew(path: str, study: int, runner: Runner) -> None:
+    """Renews the lease of a study, in a connection of the calling thread."""
+    with closing(sqlite3.connect(path, timeout=1.0)) as connection, connection:
+        connection.execute(
+            "UPDATE studies SET renewed = ? WHERE id = ? AND runner = ?",
+            (time.time(), study, runner.text),
+        )
 
 
 def _now() -> str:

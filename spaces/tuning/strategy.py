@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from attrs import frozen
+
 from spaces.cost.model import CostModel
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.tuning.trial import Proposal, Trial
 
@@ -28,4 +32,35 @@ class TuningStrategy(Protocol):
             trials: all trials so far, each with its result; the first one is the reference.
             seed: the seed of random choices.
         """
+        ...
+
+
+@frozen
+class FirstSearch:
+    """The search with which a strategy begins.
+
+    Attributes:
+        strategy: the search; None for the default one.
+        limits: how many schedules it finds, and how many structures it scores; without a time
+            limit.
+    """
+
+    strategy: Strategy | None
+    limits: Limits
+
+
+@runtime_checkable
+class SearchingStrategy(TuningStrategy, Protocol):
+    """A strategy that begins with a search by the model. A study runs this search in turns with
+    measuring, so that the first schedules are measured before the search ends.
+    """
+
+    def opening(self, seed: int) -> FirstSearch:
+        """The search."""
+        ...
+
+    def changes(
+        self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
+    ) -> list[Proposal]:
+        """What :meth:`generation` proposes beside what the search finds."""
         ...

@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 import logging
-import math
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import partial
 from itertools import islice
 from typing import Self, TypeAlias
 
 from attrs import define, evolve, field
 
-from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.measurer import Measurement, Measurer
+from spaces.backend.llvm.operators import FloatMode
+from spaces.cost.measurer import Measurement, Measurer, RunOutcome
 from spaces.cost.model import CostModel
+from spaces.cost.pool import MeasuringPool
 from spaces.cost.registry import default_model
-from spaces.enumerate.search.first_schedules import UNIFORM_CHOICES, fill_schedule
-from spaces.enumerate.search.limits import Limits
-from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.articles import shown_kind
-from spaces.model.deadline import Deadline, OutOfTime
+from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
+from spaces.tuning.first_trials import (
+    check_start,
+    each_once,
+    find_trusted_schedule,
+    may_stand_in,
+    prices_text,
+)
 from spaces.tuning.fitted_models import load_model
-from spaces.tuning.identity import this_machine
+from spaces.tuning.identity import TuningMachine, this_machine
 from spaces.tuning.known_schedules import list_known_schedules
+from spaces.tuning.opening_search import OpeningSearch
+from spaces.tuning.pooled_run import PooledRun
+from spaces.tuning.retries import ATTEMPTS
+from spaces.tuning.running import TURN, StudyRun
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategies import tuning_strategy
-from spaces.tuning.strategy import TuningStrategy
-from spaces.tuning.top_ranked import rank_by_search
-from spaces.tuning.trial import Proposal, Trial, fastest
+from spaces.tuning.strategy import SearchingStrategy, TuningStrategy
+from spaces.tuning.trial import Proposal, Trial
+from spaces.tuning.trial_log import TrialLog
 
 Callback: TypeAlias = Callable[["Study", Trial], None]
 """Called after each result."""
@@ -51,6 +60,11 @@ KEPT = "kept"
 
 SEARCHING = 30.0
 """The most seconds in which a new study finds the schedule that runs beside all others."""
+
+BESIDE = 0.5
+"""The most seconds that a search goes on while machines of a pool measure, before their results are
+taken.
+"""
 
 MOST_SEED = 2**63 - 1
 """The largest seed that a store keeps."""
@@ -74,11 +88,14 @@ class Study:
     Attributes:
         space: the space of schedules. store: the store. id: the number of the study in the store.
         reference: the schedule that runs beside all others. It should be about as fast as these,
-        for
-            a slow one takes most of the time.
+            for a slow one takes most of the time. If the user gives none, and a trial is surely
+            twice as fast as the first one, this trial stands in for it in later runs. The store
+            then has the times of the stand-in divided by its ratio, so all ratios compare.
         model: the cost model.
         strategy: what proposes schedules.
         seed: the seed of random choices.
+        opening: the search that proposes the first schedules; None if there is none any more.
+        was_interrupted: whether Ctrl-C ended the last :meth:`run`.
 
     >>> with Study.open(TuningStore.open("tuning.sqlite"), space) as study:
     ...     study.run(LocalMeasurer(reference=study.reference, trusted=study.trusted), seconds=600)
@@ -92,7 +109,10 @@ class Study:
     model: CostModel = field(repr=False)
     strategy: TuningStrategy
     seed: int
-    _trials: list[Trial] = field(repr=False)
+    _trials: TrialLog = field(repr=False)
+    opening: OpeningSearch | None = field(repr=False, default=None)
+    was_interrupted: bool = field(init=False, default=False, repr=False)
+    _stand_in_ratio: float = field(repr=False, default=1.0)
 
     def __str__(self) -> str:
         told = [trial for trial in self if trial.result is not None]
@@ -119,6 +139,10 @@ class Study:
         seed: int = 0,
         reference: Schedule | None = None,
         searching: float = SEARCHING,
+        threads: int | None = None,
+        float_mode: FloatMode = FloatMode.STRICT,
+        machine: TuningMachine | None = None,
+        look: Callable[[], None] = lambda: None,
     ) -> Study:
         """The study of a space, as the store has it; a new one if it has none.
 
@@ -135,7 +159,12 @@ class Study:
             seed: the seed of random choices.
             reference: a legal schedule to run beside all others; by default the one that a
                 search by the model finds.
-            searching: the most seconds for a new study to find it.
+            searching: the most seconds in which a new study searches before its first measurement;
+                :meth:`run` goes on with the search later.
+            threads: how many threads the measurer gives parallel loops; None for one on each core.
+            float_mode: the float mode in which the measurer compiles.
+            machine: the machine that measures; by default this one.
+            look: called several times a second during that search.
 
         Raises:
             BusyStudyError: another process tunes this study.
@@ -151,48 +180,80 @@ class Study:
         made = load_model(model, space.device, store)
         key = StudyKey(
             space.pipeline,
-            this_machine(space.device),
+            machine or this_machine(space.device),
             space.device.name,
             space.fingerprint,
             model,
             repr(chosen),
             seed,
             reference,
-            _prices_text(made),
+            prices_text(made),
+            threads or 0,
+            float_mode,
         )
         id = store.find_study(key)
+        opening: OpeningSearch | None = None
         if id is None:
-            begun = reference or _search_schedule(space, made, searching)
-            _check(space, begun)
+            opening = OpeningSearch.begin(space, made, chosen, seed)
+            if reference is None or isinstance(chosen, SearchingStrategy):
+                opening.advance(searching, look)
+            begun = reference or opening.best or find_trusted_schedule(space)
+            check_start(space, begun)
             id = store.open_study(key, begun)
         other = store.claim_study(id)
         if other is not None:
             raise BusyStudyError(
                 f"{other} tunes study {id} of {store.path} now; wait for it, or give another seed."
             )
-        beside = store.reference_of(id)
-        study = Study(space, store, id, beside, made, chosen, seed, store.trials(id))
-        log.info("study %d of %s has %d trials", id, store.path, len(study._trials))
-        if not study._trials:
+        trials = store.trial_log(id, space.pipeline)
+        if opening is None:
+            kept = store.search_of(id)
+            opening = OpeningSearch.go_on(space, made, chosen, seed, trials, kept)
+            if opening is not None and kept is None:  # an earlier process ended before it searched
+                opening.advance(searching, look)
+        beside, ratio = store.reference_of(id), 1.0
+        if reference is None and trials.best is not None and may_stand_in(trials.best):
+            beside, ratio = trials.best.schedule, trials.best.ratio
+        study = Study(
+            space, store, id, beside, made, chosen, seed, trials, opening, stand_in_ratio=ratio
+        )
+        log.info("study %d of %s has %d trials", id, store.path, len(trials))
+        if not trials:
             study._begin(start)
+        study._set_aside()
         return study
 
     def _begin(self, start: Sequence[Schedule]) -> None:
         first = [Proposal(self.reference, REFERENCE)]
         for schedule in start:
-            _check(self.space, schedule)
+            check_start(self.space, schedule)
             first.append(Proposal(schedule, START))
         kept = (Proposal(schedule, KEPT) for schedule in self._kept_elsewhere())
-        self._propose([*first, *kept])
+        searches = isinstance(self.strategy, SearchingStrategy)
+        found = self.opening.proposals() if self.opening is not None and searches else []
+        self._propose([*first, *kept, *found])  # all or none, should the process end here
+        if self.opening is not None and not searches:
+            self.opening.close()
+            self.opening = None
+        self.search(0.0)
+
+    def _set_aside(self) -> None:
+        """Gives up what ended the process that measured it again and again."""
+        for trial in self.open_trials:
+            if trial.attempts > ATTEMPTS:
+                reason = (
+                    f"The process that tunes ended {trial.attempts} times while it was measured."
+                )
+                self.tell(trial, Measurement(trial.schedule, RunOutcome.CRASHED, reason))
 
     def _kept_elsewhere(self) -> Iterator[Schedule]:
         """The fastest schedules of other studies of this pipeline that are legal here."""
         found = list_known_schedules(self.store, self.space.pipeline, self.space.device)
-        others = dict.fromkeys(trial.schedule for study, trial in found if study != self.id)
-        yield from islice(filter(self.space.verdict, others), WARM)
+        others = (trial.schedule for study, trial in found if study != self.id)
+        yield from islice(filter(self.space.verdict, each_once(others)), WARM)
 
     def _propose(self, proposals: Sequence[Proposal]) -> None:
-        self._trials += self.store.propose(self.id, self.space.pipeline, proposals)
+        self._trials.add(self.store.propose(self.id, self.space.pipeline, proposals))
 
     @property
     def trusted(self) -> Schedule:
@@ -215,17 +276,29 @@ class Study:
     @property
     def open_trials(self) -> tuple[Trial, ...]:
         """The trials without a result."""
-        return tuple(trial for trial in self._trials if trial.result is None)
+        return self._trials.open()
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline."""
+        return self.space.pipeline
+
+    @property
+    def told(self) -> int:
+        """How many trials have a result."""
+        return self._trials.told
 
     @property
     def best(self) -> Trial | None:
         """The fastest trial; None as long as none has times."""
-        return next(iter(fastest(self._trials)), None)
+        return self._trials.best
 
     def ask(self, count: int = 1) -> list[Trial]:
         """Trials to measure: first those that have no result yet. The strategy proposes a new
         generation only after all results of the last one, so there may be fewer than ``count``.
         If it proposes nothing more, the list is empty.
+
+        A trial whose measurement failed or ended the process comes after all others, and alone.
         """
         waiting = self.open_trials
         if not waiting:
@@ -233,7 +306,42 @@ class Study:
             log.debug("study %d: %d more proposals", self.id, len(proposals))
             self._propose(proposals)
             waiting = self.open_trials
-        return list(waiting[:count])
+        while not waiting and self.opening is not None and not self.opening.is_over:
+            self.search(TURN)
+            waiting = self.open_trials
+        apart = sorted((one for one in waiting if one.attempts), key=lambda one: one.attempts)
+        return [one for one in waiting if not one.attempts][:count] or apart[:1]
+
+    def search(self, seconds: float) -> None:
+        """Lets the search of the study go on for so many seconds, keeps where it stops, and
+        proposes what it has found.
+        """
+        if self.opening is not None:
+            try:
+                self.opening.advance(seconds)
+            finally:
+                self.opening.keep(self.store, self.id)
+                self._propose(self.opening.proposals())
+
+    def ask_beyond(self, running: Set[int], count: int, *, may_propose: bool = True) -> list[Trial]:
+        """Trials to measure beside those that are being measured. Where the others are too few, the
+        strategy proposes more, though it does not know all results of its last generation.
+
+        Args:
+            running: the numbers of the trials that are being measured.
+            count: how many trials are wanted; there may be fewer.
+            may_propose: whether the strategy may propose more.
+        """
+        waiting = self._trials.open_beyond(running, count)
+        if len(waiting) < count and may_propose:
+            self._propose(self._generation())
+            waiting = self._trials.open_beyond(running, count)
+        while len(waiting) < count and self.opening is not None and not self.opening.is_over:
+            self.search(BESIDE if running else TURN)
+            waiting = self._trials.open_beyond(running, count)
+            if running:
+                break  # first the results that came meanwhile
+        return list(waiting)
 
     def _generation(self) -> list[Proposal]:
         """The next proposals of the strategy.
@@ -241,7 +349,12 @@ class Study:
         Raises:
             PluginError: it proposes something else.
         """
-        made: object = self.strategy.generation(self.space, self.model, self.trials, self.seed)
+        of_strategy = (
+            self.strategy.changes
+            if isinstance(self.strategy, SearchingStrategy)
+            else self.strategy.generation
+        )
+        made: object = of_strategy(self.space, self.model, self._trials, self.seed)
         if not isinstance(made, Sequence) or not all(isinstance(one, Proposal) for one in made):
             raise PluginError(
                 f"Tuning strategy {type(self.strategy).__name__} proposes {shown_kind(made)}; "
@@ -255,67 +368,110 @@ class Study:
         Raises:
             StoreError: the study has no such trial, or its result is known.
         """
-        self.store.tell(self.id, trial.number, result)
-        told = evolve(trial, result=result)
-        self._trials[trial.number] = told
-        return told
+        result = self._beside_reference(result)
+        return self._trials.tell(trial.number, self.store.tell(self.id, trial.number, result))
+
+    def _beside_reference(self, result: Measurement) -> Measurement:
+        """A measurement beside :attr:`reference`, as if beside the reference of the study."""
+        if self._stand_in_ratio == 1.0:
+            return result
+        beside = tuple(one / self._stand_in_ratio for one in result.reference_seconds)
+        return evolve(result, reference_seconds=beside)
+
+    def add_runs(self, trial: Trial, result: Measurement) -> Trial:
+        """Keeps further runs of a trial whose result is known, and returns the trial with them."""
+        known = self._trials.of_number(trial.number).result
+        if known is None:
+            return self.tell(trial, result)
+        result = self._beside_reference(result)
+        self.store.add_runs(self.id, trial.number, result)
+        return self._trials.tell(trial.number, known.with_runs_of(result))
+
+    def replace(self, trial: Trial, result: Measurement) -> Trial:
+        """Puts a failure in the place of the result of a trial: it has failed in a later run."""
+        return self._trials.tell(trial.number, self.store.replace(self.id, trial.number, result))
+
+    def begin(self, trials: Iterable[Trial]) -> None:
+        """Notes that trials are being measured. If this process ends before it tells their results,
+        the next one takes them apart.
+        """
+        begun = list(trials)
+        self.store.begin_trials(self.id, [one.number for one in begun])
+        for one in begun:
+            self._trials.put(evolve(one, attempts=one.attempts + 1))
+
+    def leave(self, numbers: Iterable[int]) -> None:
+        """Notes that trials stay open for a reason that is not theirs, such as the end of the
+        time.
+        """
+        left = list(numbers)
+        self.store.leave_trials(self.id, left)
+        for number in left:
+            one = self._trials.of_number(number)
+            self._trials.put(evolve(one, attempts=one.attempts - 1))
+
+    @property
+    def trial_log(self) -> TrialLog:
+        """The trials, with what is often asked of them."""
+        return self._trials
+
+    def trial(self, number: int) -> Trial:
+        """The trial with this number.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self._trials.of_number(number)
 
     def run(
         self,
-        measurer: Measurer,
+        measurer: Measurer | MeasuringPool,
         *,
         seconds: float | None = None,
         trials: int | None = None,
         batch: int = 6,
         callbacks: Iterable[Callback] = (),
+        phase: Callable[[str], None] = lambda what: None,
     ) -> Trial | None:
-        """Asks, measures and tells until the time is over or the study has so many results.
+        """Asks, measures and tells until the time is over, the study has so many results, or Ctrl-C
+        stops it. Results are kept one by one, as soon as they are known.
+
+        With a :class:`GradualMeasurer`, such as :class:`LocalMeasurer`, the fastest trial so far
+        takes part in each batch, and at the end those that may be the fastest are measured again
+        together.
 
         Args:
-            measurer: what measures; its reference should be :attr:`reference`.
-            seconds: the time limit; None for none. A batch that is being measured is finished,
-                and is made as small as fits.
+            measurer: what measures; its reference should be :attr:`reference`. With a
+                :class:`MeasuringPool`, such as :class:`DaskMeasurer`, no machine waits for
+                another one; what is proposed depends on the order of results then.
+            seconds: the time limit; None for none. What is measured when it ends has no result.
             trials: the number of results at which to stop; None for no limit.
             batch: how many schedules are measured together.
-            callbacks: functions of the study and a trial, called after each result.
+            callbacks: functions of the study and a trial, called when the trial has its first
+                result; later rounds may add runs.
+            phase: called with what comes next, such as "searching".
 
         Returns:
-            The fastest trial; None if none has times.
+            The fastest trial; None if none has times. After Ctrl-C :attr:`was_interrupted` is true.
         """
-        listeners = tuple(callbacks)
         deadline = Deadline.after(
             None if seconds is None else seconds_given("run(seconds)", seconds)
         )
-        pace = 0.0  # seconds that measuring one schedule took
-        while True:
-            told = sum(trial.result is not None for trial in self._trials)
-            wanted = batch if trials is None else min(batch, trials - told)
-            if pace and deadline.left < math.inf:
-                wanted = min(wanted, int(deadline.left / pace))
-            if wanted < 1 or deadline.is_past:
-                break
-            try:
-                with deadline.kept():
-                    asked = self.ask(wanted)
-            except OutOfTime:
-                break
-            if not asked:
-                break
-            begun = time.monotonic()
-            try:
-                with deadline.kept():  # measurers of the library time fewer rounds then
-                    results = measurer.measure(self.space.pipeline, [one.schedule for one in asked])
-            except OutOfTime:
-                break
-            pace = (time.monotonic() - begun) / len(asked)
-            for trial, result in zip(asked, results, strict=True):
-                known = self.tell(trial, result)
-                for call in listeners:
-                    call(self, known)
+        listeners = tuple(callbacks)
+        try:
+            if isinstance(measurer, MeasuringPool):
+                tell = partial(_tell_all, listeners, self)
+                PooledRun(self, measurer, deadline, trials, tell).run()
+            else:
+                StudyRun(self, measurer, deadline, trials, batch, listeners, phase).go()
+        except KeyboardInterrupt:
+            self.was_interrupted = True
         return self.best
 
     def close(self) -> None:
-        """Lets other processes tune the study."""
+        """Ends the search, and lets other processes tune the study."""
+        if self.opening is not None:
+            self.opening.close()
         self.store.release_study(self.id)
 
     def __enter__(self) -> Self:
@@ -325,41 +481,6 @@ class Study:
         self.close()
 
 
-def find_trusted_schedule(space: ScheduleSpace) -> Schedule:
-    """The first legal one of a fixed list of simple schedules. All others must give its results.
-
-    Raises:
-        EmptySpaceError: none is legal.
-    """
-    for choice in UNIFORM_CHOICES:
-        schedule = fill_schedule(space.of_patterns.start(), {}, choice)
-        if space.verdict(schedule):
-            return schedule
-    raise EmptySpaceError(
-        f"No simple schedule of {space.pipeline.name} is legal on {space.device.name}, so there is "
-        "none to compare others with; give the study a reference."
-    )
-
-
-def _prices_text(model: CostModel) -> str:
-    """A text that is equal for equal prices of a model, and equal terms that it leaves out; empty
-    for a model without prices.
-    """
-    if not isinstance(model, Reuse):
-        return ""
-    return str(model.prices) + "".join(f", without {term}" for term in sorted(model.left_out))
-
-
-def _search_schedule(space: ScheduleSpace, model: CostModel, seconds: float) -> Schedule:
-    """The schedule that a search by the model ranks first; the trusted one if it finds none."""
-    found = rank_by_search(space, model, None, Limits(top=1, seconds=seconds))
-    return found[0].schedule if found else find_trusted_schedule(space)
-
-
-def _check(space: ScheduleSpace, schedule: Schedule) -> None:
-    """Raises:
-    ValueError: a schedule that a study begins with is illegal.
-    """
-    verdict = space.verdict(schedule)
-    if not verdict:
-        raise ValueError(f"A schedule to start with is illegal.\n{verdict}")
+def _tell_all(listeners: Sequence[Callback], study: Study, trial: Trial) -> None:
+    for call in listeners:
+        call(study, trial)

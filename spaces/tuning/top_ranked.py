@@ -14,8 +14,10 @@ from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
-from spaces.model.nest.canonical import canonical_form
+from spaces.tuning.identity import schedule_digest
+from spaces.tuning.strategy import FirstSearch
 from spaces.tuning.trial import Proposal, Trial
+from spaces.tuning.trial_log import tried_digests
 
 SEARCH = "search"
 """The source of schedules that the search finds."""
@@ -37,17 +39,26 @@ class TopRanked:
     structures: int = 2000
     strategy: Strategy | None = None
 
+    def opening(self, seed: int) -> FirstSearch:
+        limits = Limits(top=self.found, structures=self.structures, seed=seed)
+        return FirstSearch(self.strategy, limits)
+
+    def changes(
+        self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
+    ) -> list[Proposal]:
+        return []
+
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
         if any(trial.proposal.source == SEARCH for trial in trials):
             return []
-        limits = Limits(top=self.found, structures=self.structures, seed=seed)
-        tried = {canonical_form(space.pipeline, trial.schedule) for trial in trials}
+        limits = self.opening(seed).limits
+        tried = tried_digests(space.pipeline, trials)
         return [
             Proposal(one.schedule, SEARCH, one.cost)
             for one in rank_by_search(space, model, self.strategy, limits)
-            if canonical_form(space.pipeline, one.schedule) not in tried
+            if schedule_digest(space.pipeline, one.schedule) not in tried
         ]
 
 

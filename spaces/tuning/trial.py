@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
@@ -41,11 +42,13 @@ class Trial:
         number: its place in the study, from 0.
         proposal: the schedule, and where it comes from.
         result: its measurement; None as long as it is open.
+        attempts: how often somebody began to measure it without coming to a result.
     """
 
     number: int
     proposal: Proposal
     result: Measurement | None = None
+    attempts: int = 0
 
     def __str__(self) -> str:
         return f"trial {self.number}: {self.result or 'open'}, {self.proposal}"
@@ -66,9 +69,52 @@ class Trial:
         return math.inf if self.result is None else self.result.ratio
 
 
-def fastest(trials: Iterable[Trial]) -> list[Trial]:
+@runtime_checkable
+class RankedTrials(Protocol):
+    """Trials that are kept in the order of :func:`fastest`, too."""
+
+    @property
+    def ranked(self) -> Sequence[Trial]:
+        """The trials with times, the fastest first."""
+        ...
+
+
+def fastest(trials: Iterable[Trial] | RankedTrials) -> Sequence[Trial]:
     """The trials with times, by the upper end of the interval of their ratio: so a few lucky runs
-    do not win. Of equal ones, the first.
+    do not win. Of equal ones, the one with the lower ratio, then the first.
     """
-    timed = ((one.result.interval[1], one) for one in trials if one.result and one.result.seconds)
-    return [one for _, one in sorted(timed, key=lambda pair: (pair[0], pair[1].number))]
+    if isinstance(trials, RankedTrials):
+        return trials.ranked
+    ranks = ((rank_of(one), one) for one in trials)
+    found = [(rank, one) for rank, one in ranks if rank is not None]
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+
+
+def rank_of(trial: Trial) -> tuple[float, float, int] | None:
+    """What trials are ranked by, the lowest first; None for a trial without times. A store keeps
+    the first two (:func:`~spaces.tuning.schema.summarise`).
+    """
+    result = trial.result
+    if result is None or not result.seconds:
+        return None
+    return result.interval[1], result.ratio, trial.number
+
+
+FINALISTS = 4
+"""How many trials are measured again at most."""
+
+NEAR = 64
+"""Among how many of the fastest trials finalists are looked for."""
+
+
+def finalists(trials: Iterable[Trial] | RankedTrials, count: int = FINALISTS) -> list[Trial]:
+    """The trials that may be the fastest one, by their intervals: at most so many, the fastest
+    first. It is a list of one if no other one may be the fastest.
+    """
+    ranked = fastest(trials)[:NEAR]
+    if not ranked or ranked[0].result is None:
+        return []
+    most = ranked[0].result.interval[1]
+    near = [one for one in ranked[1:] if one.result and one.result.interval[0] < most]
+    near.sort(key=lambda one: (one.ratio, one.number))
+    return [ranked[0], *near[: count - 1]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,12 @@ from attrs import evolve
 from spaces.backend.arguments import Array, Scalars
 from spaces.backend.compile import CompiledPipeline, compile_cpu
 from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.measuring.agreement import EXACT
+from spaces.backend.measuring.cpu_program import CPU_PROGRAMS
 from spaces.backend.measuring.local import LocalMeasurer
 from spaces.backend.measuring.over_dask import DaskMeasurer
+from spaces.backend.measuring.tolerances import tolerance
 from spaces.constraints.devices.device import Device, GpuDevice, device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
@@ -26,6 +30,7 @@ from spaces.enumerate.space.further_sizes import as_sizes
 from spaces.enumerate.space.options import Options, default_options
 from spaces.enumerate.space.restrictions.restriction import Restriction
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.space import NOTHING_FIXED
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
@@ -38,10 +43,10 @@ from spaces.tuning.study import Callback, Study
 from spaces.tuning.trial import Trial
 
 SEARCHING = 10.0
-"""The most seconds in which a new study finds the schedule that runs beside others."""
+"""The most seconds in which a new study searches before it measures anything."""
 
 SHARE = 0.1
-"""The most of the time limit in which a new study finds the schedule that runs beside others."""
+"""The most of the time limit in which a new study searches before it measures anything."""
 
 
 def tune(
@@ -52,6 +57,7 @@ def tune(
     seconds: float | None = 600.0,
     trials: int | None = None,
     options: Options | None = None,
+    fixed: Schedule = NOTHING_FIXED,
     where: Iterable[Restriction] = (),
     model: str = "",
     strategy: str | TuningStrategy | None = None,
@@ -60,9 +66,12 @@ def tune(
     reference: Schedule | None = None,
     inputs: Mapping[str, Array] | None = None,
     params: Scalars | None = None,
+    threads: int | None = None,
+    float_mode: FloatMode = FloatMode.STRICT,
     measurer: Measurer | None = None,
     scheduler: str = "",
     callbacks: Iterable[Callback] = (),
+    phase: Callable[[str], None] = lambda what: None,
 ) -> Study:
     """Measures schedules of a pipeline until the time is over, and keeps every result. The same
     call later goes on where this one stopped.
@@ -74,6 +83,8 @@ def tune(
         seconds: the time limit; None for none.
         trials: how many schedules are measured at most; None for no limit.
         options: the options of the space; by default :meth:`Options.expert`.
+        fixed: entries of Funcs that every schedule keeps, such as
+            :attr:`HalideProgram.fixed`; the others are decided.
         where: restrictions of the space.
         model: the cost model that chooses what is measured; by default ``reuse`` on a CPU and
             ``occupancy`` on a GPU.
@@ -85,12 +96,18 @@ def tune(
             the model finds.
         inputs: an array for each image; by default random values.
         params: values of scalar parameters; those left out have their default.
+        threads: how many threads run parallel loops; None for one on each core. Studies with
+            different numbers are apart.
+        float_mode: the float mode of the code. Studies in different modes are apart.
         measurer: what measures; by default a :class:`LocalMeasurer`.
         scheduler: the address of a Dask scheduler, whose workers measure then.
-        callbacks: functions of the study and a trial, called after each result.
+        callbacks: functions of the study and a trial, called when a trial has its first result.
+        phase: called with what comes next, such as "searching", and several times a second during
+            the first search.
 
     Returns:
-        The study, with all its trials; other processes may go on with it.
+        The study, with all its trials; other processes may go on with it. Ctrl-C ends the
+        measurements, and the study has what was measured (:attr:`Study.was_interrupted`).
 
     Raises:
         BusyStudyError, EmptySpaceError, MeasuringError, StoreError, UnknownTuningStrategyError,
@@ -101,46 +118,71 @@ def tune(
     >>> print(study.best)
     """
     chosen = target or device("cpu")
-    space = ScheduleSpace(pipeline, chosen, options or default_options(chosen), where=tuple(where))
+    if isinstance(chosen, GpuDevice) and float_mode is not FloatMode.STRICT:
+        raise ValueError(f"Float modes are for code for CPUs, and {chosen.name} is a GPU.")
+    space = ScheduleSpace(
+        pipeline, chosen, options or default_options(chosen), fixed, where=tuple(where)
+    )
     opened = store if isinstance(store, TuningStore) else TuningStore.open(store or default_store())
     model = model or default_model(chosen)
     deadline = Deadline.after(None if seconds is None else seconds_given("tune(seconds)", seconds))
-    with Study.open(
-        opened,
-        space,
-        model=model,
-        strategy=strategy,
-        start=start,
-        seed=seed,
-        reference=reference,
-        searching=min(SEARCHING, SHARE * deadline.left),
-    ) as study:
+    with ExitStack() as opened_here:
+        pool: DaskMeasurer | None = None
+        if measurer is None and scheduler:
+            pool = DaskMeasurer(scheduler, LocalMeasurer(device=chosen))
+            measurer = opened_here.enter_context(pool)
+        study = Study.open(
+            opened,
+            space,
+            model=model,
+            strategy=strategy,
+            start=start,
+            seed=seed,
+            reference=reference,
+            searching=min(SEARCHING, SHARE * deadline.left),
+            threads=threads,
+            float_mode=float_mode,
+            machine=None if pool is None else pool.machine,
+            look=lambda: phase("searching"),
+        )
+        opened_here.enter_context(study)
         local = LocalMeasurer(
             device=chosen,
             reference=study.reference,
             trusted=study.trusted,
             inputs=inputs,
             params=params,
+            threads=threads,
+            make=None if float_mode is FloatMode.STRICT else CPU_PROGRAMS[float_mode],
+            allowed=EXACT if float_mode is FloatMode.STRICT else tolerance(pipeline),
         )
-        with ExitStack() as opened_here:
-            if measurer is None and scheduler:
-                measurer = opened_here.enter_context(DaskMeasurer(scheduler, local))
-            elif measurer is None:
-                measurer = opened_here.enter_context(local)
-            left = None if seconds is None else deadline.left
-            study.run(measurer, seconds=left, trials=trials, callbacks=callbacks)
+        if pool is not None:
+            pool.local = local
+        elif measurer is None:
+            measurer = opened_here.enter_context(local)
+        assert measurer is not None  # one of the three ways above gave one
+        left = None if seconds is None else deadline.left
+        study.run(measurer, seconds=left, trials=trials, callbacks=callbacks, phase=phase)
     return study
 
 
 def best_known(
-    store: TuningStore, pipeline: Pipeline, target: Device, *, exact: bool = True
+    store: TuningStore,
+    pipeline: Pipeline,
+    target: Device,
+    *,
+    exact: bool = True,
+    threads: int | None = None,
+    float_mode: FloatMode = FloatMode.STRICT,
 ) -> tuple[int, Trial] | None:
     """The fastest schedule that a store has for a pipeline on a device, and the number of its
-    study; None if it has no legal one. All studies of this machine at the estimates compete by
-    their times. Results at other sizes come next, then those of other machines. Unless ``exact`` is
-    false, schedules that round floats in another order do not count.
+    study; None if it has no legal one. All studies of this processor at the estimates compete, with
+    so many threads and in this float mode, as :func:`list_known_schedules` compares them. Results
+    at other sizes come next, then those of other threads or float modes, then those of other
+    processors. Unless ``exact`` is false, schedules that round floats in another order do not
+    count.
     """
-    for study, trial in list_known_schedules(store, pipeline, target):
+    for study, trial in list_known_schedules(store, pipeline, target, threads, float_mode):
         is_here = store.device_of(study) == target.name
         if is_here and verify(pipeline, trial.schedule, target, exact=exact):
             return study, trial
@@ -155,6 +197,8 @@ def compile_best(
     store: TuningStore | str | Path | None = None,
     seconds: float | None = None,
     exact: bool = True,
+    threads: int | None = None,
+    float_mode: FloatMode = FloatMode.STRICT,
 ) -> CompiledPipeline | GpuPipeline:
     """Compiles the fastest schedule that the store has for a pipeline. If it has none, compiles one
     that a search by the cost model finds.
@@ -168,6 +212,8 @@ def compile_best(
         seconds: the time limit of the search, which it uses to improve its result; without one it
             ends after a quick search (:class:`Improving`).
         exact: whether schedules that round floats in another order do not count.
+        threads: how many threads run parallel loops on a CPU; None for one on each core.
+        float_mode: the float mode of code for a CPU.
 
     Raises:
         EmptySpaceError: the store has no schedule, and no schedule that is found is legal.
@@ -178,7 +224,9 @@ def compile_best(
         (estimates,) = as_sizes([sizes])
         pipeline = evolve(pipeline, estimates=estimates)
     opened = store if isinstance(store, TuningStore) else TuningStore.read(store or default_store())
-    known = best_known(opened, pipeline, chosen, exact=exact)
+    known = best_known(
+        opened, pipeline, chosen, exact=exact, threads=threads, float_mode=float_mode
+    )
     model = load_model(default_model(chosen), chosen, opened)
     if known is None:
         space = ScheduleSpace(pipeline, chosen, evolve(default_options(chosen), exact=exact))
@@ -187,8 +235,9 @@ def compile_best(
         schedule = known[1].schedule
     verdict = verify(pipeline, schedule, chosen)
     assert isinstance(verdict, CheckedSchedule)  # both ways give legal schedules alone
-    compiled = compile_gpu if isinstance(chosen, GpuDevice) else compile_cpu
-    return compiled(verdict)
+    if isinstance(chosen, GpuDevice):
+        return compile_gpu(verdict)
+    return compile_cpu(verdict, threads=threads, float_mode=float_mode)
 
 
 def _search_schedule(space: ScheduleSpace, model: CostModel, seconds: float | None) -> Schedule:

@@ -1,15 +1,19 @@
 """``spaces tune``, ``best``, ``studies`` and ``export``."""
 
 import json
+import sqlite3
+import sys
+from functools import partial
 
 import attrs
 import pytest
 
 from spaces import Calibration, Prices, TuningStore, compile_best, default_store, device
-from spaces.apps.command_line import calibrate, tuning_view
+from spaces.apps.command_line import calibrate, tune, tuning_view
 from spaces.apps.loading import load_function
 from spaces.tuning.identity import this_machine
 from tests.apps.command_line import files, spaces
+from tests.tuning.fakes import FakeMeasurer
 
 OWN = """
 import spaces
@@ -49,6 +53,20 @@ def test_a_study_is_summed_up_and_goes_on(own, tmp_path):
     assert again["best"]["ratio"] > 0
     same = json.loads(spaces(*arguments, "--trials", "5", "--json")[0])
     assert same == again
+
+
+def test_a_study_keeps_what_is_scheduled(own, tmp_path, monkeypatch):
+    without_a_clock = partial(tune.tune_pipeline, measurer=FakeMeasurer())
+    monkeypatch.setattr(tune, "tune_pipeline", without_a_clock)
+    (tmp_path / "kept.sched").write_text("twice.compute_root().vectorize(x, 8)\n")
+    path = tmp_path / "kept.sqlite"
+    kept = ("--keep", tmp_path / "kept.sched", "--options", "small", "--strategy", "random")
+    spaces("tune", own, "--store", path, *kept, "--trials", "3", "--seconds", "5")
+    with TuningStore.open(path) as opened:
+        trials = opened.trials(1)
+        (entry,) = {one.schedule.of("twice") for one in trials}
+        assert entry.compute.is_root
+        assert len(trials) > 1
 
 
 def test_a_strategy_has_a_name(own, tmp_path):
@@ -133,6 +151,40 @@ def test_an_exported_schedule_is_read_again(own, store, tmp_path):
     spaces("verify", own, "--schedule", path)
 
 
+def test_damage_is_listed(own, store, tmp_path):
+    assert spaces("studies", "--store", store, "--check")[0] == f"{store} is whole.\n"
+    path = tmp_path / "damaged.sqlite"
+    path.write_bytes(store.read_bytes())
+    with sqlite3.connect(path) as plain:
+        plain.execute("UPDATE trials SET outcome = 'fine' WHERE number = 3")
+    out, err = spaces("studies", "--store", path, "--check", status=1)
+    assert out.splitlines()[1].split() == ["trials", "1.3", "its", "outcome", "is", "'fine'"]
+    assert f"{path} has 1 damaged row;" in err
+    (damage,) = json.loads(spaces("studies", "--store", path, "--check", "--json", status=1)[0])
+    assert damage == {"table": "trials", "row": "1.3", "why": "its outcome is 'fine'"}
+    spaces("best", own, "--store", path)
+
+
+def test_texts_of_others_do_nothing_to_a_terminal(store, tmp_path):
+    path = tmp_path / "foreign.sqlite"
+    path.write_bytes(store.read_bytes())
+    with sqlite3.connect(path) as plain:
+        plain.execute("UPDATE pipelines SET name = 'out' || char(27) || '[2J' || char(155) || 'x'")
+    out, _ = spaces("studies", "--store", path)
+    assert "\x1b" not in out
+    assert "\x9b" not in out
+    assert "out\\x1b[2J\\x9bx" in out
+
+
+def test_parquet_needs_a_file_and_a_package(store, tmp_path, monkeypatch):
+    arguments = ("export", "1", "--store", store, "--format", "parquet")
+    assert "give the file to write" in spaces(*arguments, status=2)[1]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = tmp_path / "t.parquet"
+    assert "need pyarrow" in spaces(*arguments, "-o", path, status=1)[1]
+    assert not path.exists()
+
+
 def test_mistakes_get_sentences(own, store, tmp_path):
     text = tmp_path / "text"
     text.write_text("this is no database\n" * 50)
@@ -176,10 +228,11 @@ def test_in_a_pipe_a_line_every_few_seconds(own, tmp_path, monkeypatch):
     monkeypatch.setattr(tuning_view, "EVERY", 0.0)
     arguments = ("tune", own, "--options", "small", "--store", tmp_path / "s.sqlite")
     _, err = spaces(*arguments, "--trials", "2")
-    first, second = err.splitlines()
-    assert "trials: 1 (1 correct)" in first
-    assert "reference: " in second
-    assert "time left:" in second
+    lines = err.splitlines()
+    assert "now: searching; time left: " in lines[0]
+    assert any("now: measuring 0, 1; time left: " in one for one in lines)
+    assert "trials: 2 (2 correct); fastest: trial " in lines[-1]
+    assert "reference: " in lines[-1]
 
 
 def test_what_is_interrupted_is_kept(own, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from spaces import Expanded, Found, Improved, Schedule, Scored
-from spaces.apps.command_line import cli
+from spaces.apps.command_line import cli, interrupting
 from spaces.apps.command_line import complete as complete_command
 from spaces.apps.command_line import listing as listing_commands
 from spaces.apps.command_line import search as search_commands
@@ -93,6 +93,29 @@ def test_interrupted_lists_are_whole_documents(monkeypatch):
     arguments = ("complete", "toy_sum", "--schedule", "default")
     told = json.loads(spaces(*arguments, "--json", status=130)[0])
     assert (told["end"], len(told["schedules"])) == ("interrupted", 3)
+
+
+def test_the_second_interruption_ends_at_once(monkeypatch, capfd):
+    ended = []
+    monkeypatch.setattr(interrupting.os, "_exit", ended.append)
+    before = signal.getsignal(signal.SIGINT)
+    with interrupting.twice_ends_at_once():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert ended == []
+        signal.raise_signal(signal.SIGINT)
+        assert ended == [130]
+    assert signal.getsignal(signal.SIGINT) is before
+    assert capfd.readouterr() == ("", "Interrupted.\n")
+
+
+def test_a_program_that_ignores_interruptions_goes_on_ignoring_them():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupting.twice_ends_at_once():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("when", ["before", "while"])

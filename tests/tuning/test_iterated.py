@@ -143,7 +143,7 @@ def test_a_study_that_is_stopped_goes_on_alike(tmp_path: Path) -> None:
                 trials = [(t.proposal, t.result) for t in study if t.result is not None]
         found.append(trials)
     assert found[0] == found[1]
-    assert len({one.schedule for one, _ in found[0]}) == len(found[0]) >= 10
+    assert len({one.schedule for one, _ in found[0]}) == len(found[0]) >= 8
     assert {one.source for one, _ in found[0]} >= {"reference", "round 1", "round 2", "round 3"}
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from attrs import evolve
 
 from spaces import Float32, Func, ImageParam, RDom, Var, pipeline
+from spaces.backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.enumerate.space.options import Options
@@ -45,12 +47,22 @@ def told(
     *,
     reference: float = 1.0,
     pipe: Pipeline = PIPE,
+    beside: int = 4,
+    **code: Any,
 ) -> int:
-    """A study with the reference of 4 lanes and, for each number of lanes, a time in seconds."""
+    """A study with the reference of 4 lanes, or so many, and, for each number of lanes, a time in
+    seconds.
+    """
     start = [by_hand(lanes, pipe) for lanes in times]
     space = ScheduleSpace(pipe, CPU, Options.small(CPU))
     with Study.open(
-        store, space, strategy=QUICK, seed=seed, start=start, reference=by_hand(4, pipe)
+        store,
+        space,
+        strategy=QUICK,
+        seed=seed,
+        start=start,
+        reference=by_hand(beside, pipe),
+        **code,
     ) as study:
         known = {by_hand(lanes, pipe): seconds for lanes, seconds in times.items()}
         for trial in study.open_trials:
@@ -61,8 +73,8 @@ def told(
         return study.id
 
 
-def found(store: TuningStore, pipe: Pipeline = PIPE) -> Schedule:
-    best = best_known(store, pipe, CPU)
+def found(store: TuningStore, pipe: Pipeline = PIPE, **code: Any) -> Schedule:
+    best = best_known(store, pipe, CPU, **code)
     assert best is not None
     return best[1].schedule
 
@@ -76,9 +88,52 @@ def test_the_fastest_of_all_studies_wins_and_not_the_newest(store: TuningStore) 
     assert compile_best(PIPE, store=store).schedule == by_hand(8)
 
 
-def test_times_compare_and_not_ratios_to_unlike_references(store: TuningStore) -> None:
+def test_studies_with_one_reference_compare_by_ratios(store: TuningStore) -> None:
+    """The machine was half as fast in the second study, whose schedule is the better one."""
     told(store, 1, {8: 0.5}, reference=1.0)
-    told(store, 2, {16: 1.0}, reference=10.0)  # ten times as fast as its slow reference
+    told(store, 2, {16: 0.8}, reference=2.0)
+    assert found(store) == by_hand(16)
+
+
+def test_studies_with_unlike_references_compare_through_common_schedules(
+    store: TuningStore,
+) -> None:
+    """The machine was ten times as slow in the second study, as the schedule of 8 lanes tells. So
+    the reference there takes a fifth of the time of the first one.
+    """
+    told(store, 1, {8: 0.5}, reference=1.0)
+    told(store, 2, {8: 5.0, 16: 1.9}, reference=2.0, beside=2)
+    assert found(store) == by_hand(16)
+
+
+def test_studies_without_a_common_schedule_compare_by_times(store: TuningStore) -> None:
+    told(store, 1, {8: 0.5}, reference=1.0)
+    told(store, 2, {16: 1.0}, reference=10.0, beside=2)  # ten times as fast as its slow reference
+    assert found(store) == by_hand(8)
+
+
+def test_threads_and_float_modes_are_apart(store: TuningStore) -> None:
+    told(store, 1, {8: 0.9})
+    told(store, 1, {16: 0.1}, float_mode=FloatMode.FAST)
+    told(store, 1, {32: 0.2}, threads=CPU.cores + 1)
+    told(store, 2, {64: 0.8}, threads=CPU.cores)  # as many as without a number
+    assert len(store.studies()) == 4
+    assert found(store) == by_hand(64)
+    assert found(store, float_mode=FloatMode.FAST) == by_hand(16)
+    assert found(store, threads=CPU.cores + 1) == by_hand(32)
+    compiled = compile_best(PIPE, store=store, float_mode=FloatMode.FAST)
+    assert compiled.schedule == by_hand(16)
+
+
+def test_results_of_an_earlier_version_count(
+    store: TuningStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = evolve(this_machine(CPU), library="0.0.1", llvm="1.0.0")
+    with monkeypatch.context() as patch:
+        patch.setattr("spaces.tuning.study.this_machine", lambda target: older)
+        told(store, 1, {8: 0.5})
+    told(store, 1, {16: 0.9})
+    assert len(store.studies()) == 2
     assert found(store) == by_hand(8)
 
 

@@ -10,7 +10,7 @@ import pytest
 from spaces.backend.compile import CompiledPipeline
 from spaces.backend.compile_gpu import GpuPipeline
 from spaces.backend.measuring.local import LocalMeasurer
-from spaces.backend.measuring.rounds import Rungs
+from spaces.backend.measuring.rounds import EVERY_ROUND
 from spaces.backend.measuring.task import MeasuringLimits
 from spaces.constraints.devices.device import device
 from spaces.enumerate.space.options import Options
@@ -73,7 +73,7 @@ def test_bad_candidates_do_not_stop_a_study() -> None:
     limits = MeasuringLimits(rounds=3, run_seconds=2.0)
     with (
         TuningStore.open(":memory:") as store,
-        LocalMeasurer(limits=limits, rungs=Rungs(after=()), make=saboteurs.on_split) as measurer,
+        LocalMeasurer(limits=limits, race=EVERY_ROUND, make=saboteurs.on_split) as measurer,
     ):
         study = tune(
             pipe, store=store, trials=6, options=SMALL, strategy=QUICK, start=starts,

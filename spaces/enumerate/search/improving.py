@@ -10,7 +10,7 @@ from attrs import field, frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.first_schedules import offer_first_incumbent
+from spaces.enumerate.search.first_schedules import offer_first_incumbent, offer_schedule
 from spaces.enumerate.search.judging import (
     PART,
     conclude_search,
@@ -24,6 +24,7 @@ from spaces.enumerate.search.shares import share_cost
 from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
+from spaces.model.schedules.schedule import Schedule
 
 
 @frozen(kw_only=True)
@@ -68,37 +69,61 @@ class Improving:
             except OutOfTime:
                 is_complete = False
         if decided is not None:
-            yield from conclude_search(pricer, self._improve(pricer, decided), tries_changes=True)
+            changes = improve_schedule(pricer, decided, self.numbers)
+            yield from conclude_search(pricer, changes, tries_changes=True)
         else:
             yield from offer_runners_up(pricer)
             yield board.done(space, is_complete)
 
-    def _improve(self, pricer: Pricer, decided: DecidedSchedule) -> Iterator[Event]:
-        """Goes from the best schedule to cheaper ones until no edit of one decision is cheaper.
 
-        Raises:
-            OutOfTime: the search is at its end.
-        """
-        board, chosen = pricer.board, random.Random(pricer.board.limits.seed)
-        least, tried = board.best[0].cost, 0
-        is_improved = True
-        while is_improved:
-            is_improved = False
-            shares = share_cost(pricer, decided.schedule)
-            for edit in decided.shuffle_edits(chosen, shares):
-                if tried % PART == 0:
-                    yield Expanded(tried // PART + 1, 0, "improvement")
-                    yield board.scored
-                tried += 1
-                structure = edit.open_numbers(chosen, self.numbers)
-                found = pricer.find_cheapest_below(structure, board.worst)
-                if found is None:
-                    continue
-                yield from board.offer(found)
-                if found.cost < least:
-                    least, decided = found.cost, edit.with_numbers_of(found.schedule)
-                    is_improved = True
-                    break
+@frozen(kw_only=True)
+class ImprovingFrom:
+    """Changes one decision of a schedule at a time while this makes it cheaper, as
+    :class:`Improving` does after its quick search. So a search goes on from what an earlier one
+    found.
+
+    Attributes:
+        start: a legal schedule.
+        numbers: how many choices of the numbers of a Func are tried with an edit, at most.
+    """
+
+    start: Schedule
+    numbers: int = 64
+
+    def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
+        pricer = Pricer.of(space, model, limits)
+        yield from offer_schedule(pricer, self.start)
+        decided = _decide_best(space, pricer.board)
+        changes = () if decided is None else improve_schedule(pricer, decided, self.numbers)
+        yield from conclude_search(pricer, iter(changes), tries_changes=decided is not None)
+
+
+def improve_schedule(pricer: Pricer, decided: DecidedSchedule, numbers: int) -> Iterator[Event]:
+    """Goes from the best schedule to cheaper ones until no edit of one decision is cheaper.
+
+    Raises:
+        OutOfTime: the search is at its end.
+    """
+    board, chosen = pricer.board, random.Random(pricer.board.limits.seed)
+    least, tried = board.best[0].cost, 0
+    is_improved = True
+    while is_improved:
+        is_improved = False
+        shares = share_cost(pricer, decided.schedule)
+        for edit in decided.shuffle_edits(chosen, shares):
+            if tried % PART == 0:
+                yield Expanded(tried // PART + 1, 0, "improvement")
+                yield board.scored
+            tried += 1
+            structure = edit.open_numbers(chosen, numbers)
+            found = pricer.find_cheapest_below(structure, board.worst)
+            if found is None:
+                continue
+            yield from board.offer(found)
+            if found.cost < least:
+                least, decided = found.cost, edit.with_numbers_of(found.schedule)
+                is_improved = True
+                break
 
 
 def _decide_best(space: ScheduleSpace, board: Board) -> DecidedSchedule | None:

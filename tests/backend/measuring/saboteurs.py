@@ -4,8 +4,11 @@ how.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,14 +17,16 @@ import numpy as np
 from attrs import define
 
 from spaces import Schedule, Split
-from spaces.backend.arguments import Array
+from spaces.backend.arguments import ArgumentError, Array
 from spaces.backend.measuring.cpu_program import TimedCpuRun, cpu_program
+from spaces.backend.measuring.messages import LONGEST
 from spaces.backend.measuring.task import MeasuringTask
 
 (
     CRASHES, HANGS, WRONG, GREEDY, REFUSES, ABORTS, STALLS, CRASHES_LATER, GREEDY_COMPILER, SLOW,
     MEETS,
 ) = range(2, 13)  # fmt: skip
+BREEDS, BABBLES, FLOODS, TIMELESS, STAMMERS = range(17, 22)
 """The factors of the saboteurs."""
 
 MEETING = "SABOTEURS_MEET_IN"
@@ -44,6 +49,9 @@ class Saboteur:
             time.sleep(0.5)
         elif self.factor == GREEDY:
             np.ones(1 << 40, np.uint8)
+        elif self.factor == BREEDS:
+            child = subprocess.Popen(["sleep", "600"])
+            raise ArgumentError(str(child.pid))
         elif self.factor == WRONG:
             name = next(iter(found))
             found[name] = found[name].copy()
@@ -54,6 +62,17 @@ class Saboteur:
         self.runs += 1
         if self.factor == CRASHES_LATER and self.runs == 2:
             os._exit(3)
+        written = {
+            BABBLES: b"\x80\x04 rubbish\n",
+            FLOODS: b"x" * (3 * LONGEST),
+            STAMMERS: b'{"outcome"',
+        }
+        if self.factor in written:
+            os.write(int(sys.argv[1]), written[self.factor])
+        if self.factor == STAMMERS:
+            time.sleep(600)
+        if self.factor == TIMELESS:
+            return math.nan
         return self.program.seconds()
 
 

@@ -38,8 +38,39 @@ with alone_on_machine(60):
 
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a runtime folder of the user."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "none"))
     monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(alone, "lock_path", lock_path)
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_taken"), [(0o700, True), (0o755, False), (0o770, False), (0o500, False)]
+)
+def test_the_lock_is_in_the_runtime_folder_of_the_user(
+    mode: int, is_taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If nobody else can write there."""
+    if os.getuid() == 0 and mode == 0o500:
+        pytest.skip("root may write everywhere")
+    folder = tmp_path / "run"
+    folder.mkdir()
+    folder.chmod(mode)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    assert (lock_path().parent == folder) is is_taken
+    with alone_on_machine(1.0):
+        assert lock_path().exists()
+
+
+def test_a_runtime_folder_of_another_user_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+    me = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: me + 1)
+    assert alone.runtime_folder() is None
 
 
 @contextmanager

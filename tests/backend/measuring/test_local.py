@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from attrs import evolve
@@ -11,14 +13,16 @@ from spaces import (
     Measurer,
     MeasuringError,
     MeasuringLimits,
-    Rungs,
     RunOutcome,
     Schedule,
     device,
     schedule,
 )
+from spaces.backend.measuring import local
 from spaces.backend.measuring.process import Worker
+from spaces.backend.measuring.rounds import EVERY_ROUND
 from spaces.backend.measuring.task import BuildRequest, CheckRequest, ForgetRequest, TimeRequest
+from spaces.model.deadline import Deadline, OutOfTime
 from tests.backend.measuring import saboteurs
 from tests.enumerate.pipelines import blur, copied
 
@@ -43,10 +47,11 @@ def test_each_candidate_has_its_own_fate(workers: int) -> None:
         saboteurs.ABORTS: (RunOutcome.NOT_COMPILED, "signal SIGABRT"),
         saboteurs.CRASHES_LATER: (RunOutcome.CRASHED, "exit status 3"),
         saboteurs.GREEDY_COMPILER: (RunOutcome.NOT_COMPILED, "allocate"),
+        saboteurs.BABBLES: (RunOutcome.CRASHED, "no answer: .* rubbish"),
+        saboteurs.TIMELESS: (RunOutcome.CRASHED, "nan s as a time"),
     }
-    every_round = Rungs(after=())
     with LocalMeasurer(
-        limits=FEW, rungs=every_round, make=saboteurs.saboteur, workers=workers
+        limits=FEW, race=EVERY_ROUND, make=saboteurs.saboteur, workers=workers
     ) as measurer:
         found = measurer.measure(COPIED, [good[0], *map(split, bad), good[1]])
     first, *others, last = found
@@ -60,6 +65,48 @@ def test_each_candidate_has_its_own_fate(workers: int) -> None:
         assert pytest.approx(one.ratio) == float("inf")
         with pytest.raises(ValueError, match=said):
             raise ValueError(one.reason)
+
+
+def test_the_time_limit_of_the_caller_ends_a_measurement() -> None:
+    """What hangs would take a minute. Its worker ends, and the next measurement has another one."""
+    long = evolve(FEW, run_seconds=60.0)
+    with LocalMeasurer(limits=long, make=saboteurs.saboteur, workers=1) as measurer:
+        assert measurer.measure(COPIED, [split(32)])[0].is_correct
+        began = time.monotonic()
+        with pytest.raises(OutOfTime), Deadline.after(0.3).kept():
+            measurer.measure(COPIED, [split(saboteurs.HANGS)])
+        assert time.monotonic() - began < 20
+        assert measurer.measure(COPIED, [split(32)])[0].is_correct
+
+
+def test_the_fastest_run_so_far_limits_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "LEAST_LIMIT", 0.2)
+    monkeypatch.setattr(local.ProcessorTimes, "now", lambda processes: None)  # as if nobody else
+    long = evolve(FEW, run_seconds=60.0)
+    with LocalMeasurer(limits=long, make=saboteurs.saboteur, workers=1) as measurer:
+        measurer.measure(COPIED, [split(32)])
+        (hung,) = measurer.measure(COPIED, [split(saboteurs.HANGS)])
+    assert hung.outcome is RunOutcome.HUNG
+    assert float(hung.reason.split()[-2]) == pytest.approx(0.2, abs=0.15)
+
+
+def test_results_are_told_as_soon_as_they_are_known() -> None:
+    """What does not compile first, then the times of three rounds, then all times."""
+    limits = evolve(FEW, rounds=5)
+    schedules = [split(16), split(saboteurs.REFUSES), split(32)]
+    with LocalMeasurer(
+        limits=limits, race=EVERY_ROUND, make=saboteurs.saboteur, workers=1
+    ) as measurer:
+        told = list(measurer.measure_gradually(COPIED, schedules))
+    assert [(place, one.outcome.value, len(one.seconds)) for place, one in told] == [
+        (1, "not compiled", 0),
+        (0, "correct", 3),
+        (2, "correct", 3),
+        (0, "correct", 5),
+        (2, "correct", 5),
+    ]
+    assert told[1][1].seconds == told[3][1].seconds[:3]
+    assert [one.schedule for _, one in told[3:]] == [schedules[0], schedules[2]]
 
 
 def test_a_compiler_that_stalls_is_stopped() -> None:
@@ -117,6 +164,12 @@ def test_all_must_have_the_results_of_the_trusted_schedule(role: str) -> None:
         measurer.measure(COPIED, [split(32)])
 
 
+def _measure_twice(measurer: LocalMeasurer) -> None:
+    """The second time the worker forgets the first schedule."""
+    for factor in 16, 64:
+        measurer.measure(COPIED, [split(factor)])
+
+
 @pytest.mark.parametrize("request_kind", [BuildRequest, CheckRequest, TimeRequest, ForgetRequest])
 def test_an_interrupted_measurement_leaves_no_answer_behind(
     request_kind: type, monkeypatch: pytest.MonkeyPatch
@@ -136,7 +189,7 @@ def test_an_interrupted_measurement_leaves_no_answer_behind(
     with LocalMeasurer(limits=FEW, make=saboteurs.saboteur) as measurer:
         monkeypatch.setattr(Worker, "ask", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            measurer.measure(COPIED, [split(16)])
+            _measure_twice(measurer)
         monkeypatch.setattr(Worker, "ask", asked)
         wrong, right = measurer.measure(COPIED, [split(saboteurs.WRONG), split(32)])
     assert wrong.outcome is RunOutcome.WRONG

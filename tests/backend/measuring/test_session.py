@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from spaces import MeasuringLimits, Schedule, device, schedule
+from spaces import Measurement, MeasuringLimits, Schedule, device, schedule
 from spaces.backend.measuring.inputs import random_inputs
-from spaces.backend.measuring.session import REFERENCE, MeasuringSession, built_in_turns
+from spaces.backend.measuring.session import REFERENCE, MeasuringSession, build_in_turns
 from spaces.backend.measuring.task import MeasuringTask
 from tests.backend.measuring import saboteurs
 from tests.enumerate.pipelines import copied
@@ -33,12 +33,18 @@ def sessions(count: int) -> list[MeasuringSession]:
     ]
 
 
+def built(several: list[MeasuringSession], schedules: list[Schedule]) -> list[Measurement]:
+    """What became of schedules, in their order."""
+    found = {place: one for place, _, one in build_in_turns(several, schedules, 10.0)}
+    return [found[place] for place in range(len(schedules))]
+
+
 def test_workers_compile_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of two compilers goes on when the other has begun."""
     monkeypatch.setenv(saboteurs.MEETING, str(tmp_path))
     both = sessions(2)
     try:
-        met = built_in_turns(both, [split(saboteurs.MEETS)] * 2)
+        met = built(both, [split(saboteurs.MEETS)] * 2)
     finally:
         for session in both:
             session.close()
@@ -49,21 +55,24 @@ def test_schedules_keep_their_order() -> None:
     three = sessions(3)
     factors = [2 << n for n in range(1, 5)]
     try:
-        found = built_in_turns(three, [split(4 * factor) for factor in factors])
-        times = [three[n % 3].run(n).seconds for n in range(4)]
+        made = list(build_in_turns(three, [split(4 * factor) for factor in factors], 10.0))
+        times = [one.session.run(one.key, 10.0).seconds for _, one, _ in made]
     finally:
         for session in three:
             session.close()
-    assert [one.schedule for one in found] == [split(4 * factor) for factor in factors]
-    assert all(one.is_correct for one in found)
+    assert [place for place, *_ in made] == [0, 1, 2, 3]
+    for _, one, found in made:
+        assert found.is_correct
+        assert one.schedule == found.schedule == one.session.schedules[one.key]
+    assert [found.schedule for *_, found in made] == [split(4 * factor) for factor in factors]
     assert min(times) > 0
 
 
 def test_only_the_first_worker_has_the_reference() -> None:
     both = sessions(2)
     try:
-        built_in_turns(both, [split(16)] * 2)
-        assert [session.ready for session in both] == [{REFERENCE, 0}, {1}]
+        built(both, [split(16), split(32)])
+        assert [session.ready for session in both] == [{REFERENCE, 0}, {0}]
         assert both[0].preparations == both[1].preparations == []
         for session in both:
             session.forget()
@@ -77,10 +86,32 @@ def test_only_the_first_worker_has_the_reference() -> None:
 def test_workers_without_work_do_not_start() -> None:
     both = sessions(2)
     try:
-        assert built_in_turns(both, []) == []
+        assert built(both, []) == []
         assert [len(session.preparations) for session in both] == [1, 1]
-        assert built_in_turns(both, [split(16)])[0].is_correct
+        assert built(both, [split(16)])[0].is_correct
         assert [len(session.preparations) for session in both] == [0, 1]
+    finally:
+        for session in both:
+            session.close()
+
+
+def test_what_a_worker_still_has_is_not_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Schedule] = []
+    begin = MeasuringSession.begin
+
+    def noted(self: MeasuringSession, key: int, schedule: Schedule):  # type: ignore[no-untyped-def]
+        asked.append(schedule)
+        return begin(self, key, schedule)
+
+    both = sessions(2)
+    try:
+        built(both, [split(16), split(32)])
+        monkeypatch.setattr(MeasuringSession, "begin", noted)
+        again = built(both, [split(64), split(32)])
+        assert all(one.is_correct for one in again)
+        assert asked == [split(64)]
+        held = [one for session in both for one in session.schedules.values()]
+        assert sorted(map(str, held)) == sorted(map(str, [split(32), split(64)]))
     finally:
         for session in both:
             session.close()

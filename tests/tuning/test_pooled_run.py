@@ -1,0 +1,82 @@
+"""Runs of studies on a pool: time limits, and strategies that have nothing to propose."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from attrs import define, field
+
+from spaces import MeasuringPool, Pipeline, RandomTrials, Schedule, Study, TuningStore
+from spaces.cost.measurer import Measurement
+from tests.tuning.fakes import SPACE, FakeMeasurer
+from tests.tuning.test_store import ROWS
+
+
+@define
+class Pool:
+    """Measures at once what it is asked for, or never.
+
+    Attributes:
+        is_stuck: whether results never come.
+    """
+
+    is_stuck: bool = False
+    wanted: int = 3
+    taken: list[int] = field(factory=list)
+    cancelled: int = 0
+    _found: list[tuple[int, Measurement]] = field(init=False, factory=list)
+
+    def submit(self, pipeline: Pipeline, schedules: Sequence[tuple[int, Schedule]]) -> None:
+        self.taken += (number for number, _ in schedules)
+        numbers, chosen = zip(*schedules, strict=True)
+        self._found += zip(numbers, FakeMeasurer().measure(pipeline, chosen), strict=True)
+        self.wanted = 0
+
+    def collect(self, seconds: float) -> list[tuple[int, Measurement]]:
+        if self.is_stuck:
+            time.sleep(min(seconds, 0.05))
+            return []
+        self.wanted = 3
+        found, self._found = self._found, []
+        return found
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+
+def run(pool: Pool, **limits: float) -> Study:
+    assert isinstance(pool, MeasuringPool)
+    with (
+        TuningStore.open(":memory:") as store,
+        Study.open(store, SPACE, strategy=RandomTrials(size=4), reference=ROWS) as study,
+    ):
+        study.run(pool, **limits)  # type: ignore[arg-type]
+        return study
+
+
+def test_what_has_no_result_at_the_end_of_the_time_stays_open() -> None:
+    pool = Pool(is_stuck=True)
+    study = run(pool, seconds=0.2)
+    assert pool.taken == [0, 1, 2]
+    assert pool.cancelled == 1
+    assert [one.number for one in study.open_trials[:3]] == [0, 1, 2]
+
+
+def test_a_run_ends_with_the_number_of_results_that_is_wanted() -> None:
+    pool = Pool()
+    study = run(pool, trials=10)
+    assert pool.taken == list(range(10))
+    assert (study.told, pool.cancelled) == (10, 1)
+
+
+def test_a_run_ends_when_the_strategy_proposes_nothing_more() -> None:
+    pool = Pool()
+    with (
+        TuningStore.open(":memory:") as store,
+        Study.open(
+            store, SPACE, strategy=RandomTrials(size=4, attempts=0), reference=ROWS
+        ) as study,
+    ):
+        study.run(pool)
+        assert study.told == 1
