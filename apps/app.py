@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -61,5 +60,5 @@ class App:
     @property
     def schedules(self) -> dict[str, Path]:
         """The hand-written schedules: each file under its name, such as ``cpu`` or ``gpu``."""
-        folder = Path(str(resources.files("apps"))) / "schedules" / self.name
+        folder = Path(__file__).with_name("schedules") / self.name
         return {path.stem: path for path in sorted(folder.glob("*.sched"))}

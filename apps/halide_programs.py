@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ def _read(file: Path, estimates: str) -> HalideProgram:
     except (HalideFileError, HalideImportError) as error:
         raise WrongUsage(f"{file}: {error}") from None
     if found.lacks_estimates:
-        _LOG.warning(_lacking(file, found))
+        _LOG.warning(_lacking(f"{file}:{estimates}" if estimates else str(file), found))
     return _with_notes(found)
 
 
@@ -101,12 +101,38 @@ def _parsed(text: str) -> IncomingEstimates:
     return found
 
 
-def _lacking(file: Path, program: HalideProgram) -> str:
+def _lacking(name: str, program: HalideProgram) -> str:
     """A sentence that asks for the estimates that a program lacks."""
     pipeline, names = program.pipeline, program.lacks_estimates
     dimensions = {
         **{image.name: image.dimensions for image in pipeline.images},
         **{one: len(pipeline.function(one).args) for one in pipeline.outputs},
     }
-    shown = ",".join(f"{one}={'x'.join(['64'] * dimensions[one])}" for one in names)
-    return f"{file} tells no usual sizes of {', '.join(names)}; give them, as in {file}:{shown}."
+    shown = {one: "x".join(["64"] * dimensions[one]) for one in names}
+    return (
+        f"{name.partition(':')[0]} tells no usual sizes of {', '.join(names)}; give them, as in "
+        f"{with_estimates(name, shown)}."
+    )
+
+
+def with_estimates(name: str, estimates: Mapping[str, str]) -> str:
+    """The name of a file with further estimates behind it."""
+    added = ",".join(f"{one}={value}" for one, value in estimates.items())
+    return f"{name}{',' if name.partition(':')[2] else ':' * (not name.endswith(':'))}{added}"
+
+
+def check_sizes(program: HalideProgram, buffers: Collection[str], what: str) -> None:
+    """Checks that these images and outputs have usual sizes. How to give one was told when the
+    program was read.
+
+    Args:
+        program: the program.
+        buffers: the names of images and outputs.
+        what: what needs them, such as ``A search``.
+
+    Raises:
+        WrongUsage: one has none.
+    """
+    lacking = [one for one in program.lacks_estimates if one in buffers]
+    if lacking:
+        raise WrongUsage(f"{what} needs the usual sizes of {', '.join(lacking)}.")

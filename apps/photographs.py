@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from spaces.apps.pictures import Photograph
 @functools.lru_cache(maxsize=4)
 def photograph(width: int, height: int) -> Photograph:
     """The raccoon of `apps/data`, shrunk or enlarged to ``width`` x ``height`` pixels."""
-    pixels = read_photograph(Path(str(resources.files("apps"))) / "data" / "raccoon.jpg")
+    pixels = read_photograph(Path(__file__).with_name("data") / "raccoon.jpg")
     if pixels.shape[:2] == (height, width):
         return pixels
     resized = Image.fromarray(pixels).resize((width, height), Image.Resampling.LANCZOS)

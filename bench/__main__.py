@@ -19,7 +19,15 @@ COMMANDS: Mapping[str, str] = {
     "first": "bench.cost_quality.first_found",
     **{
         name: f"bench.{name}"
-        for name in ("cluster", "hlpipe", "instructions", "kills", "large_store", "tuning_noise")
+        for name in (
+            "cluster",
+            "halide_pipelines",
+            "hlpipe",
+            "instructions",
+            "kills",
+            "large_store",
+            "tuning_noise",
+        )  # fmt: skip
     },
 }
 """The modules of commands, each with a ``main`` of its arguments."""

@@ -28,9 +28,11 @@ from spaces.backend.halide.errors import HalideFailure, RealizationError
 from spaces.backend.halide.file.errors import HalideFileError
 from spaces.backend.halide.incoming.problems import HalideImportError
 from spaces.backend.halide.incoming.program import HalideProgram, read_hlpipe
+from spaces.backend.halide.outgoing.doors import apply
 from spaces.backend.halide.peer import failing_as, hl, peer_type
+from spaces.backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import device
-from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verdict import CheckedSchedule, Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.proofs.prove import prove
 from spaces.enumerate.search.limits import Limits
@@ -42,9 +44,13 @@ from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.loopnest import loop_nest
+from spaces.model.schedules.schedule import Schedule
 
 USUAL = (512, 384, 3, 2, 2, 2, 2, 2)
 """The extents of outputs and images where the file and the pipeline tell none."""
+
+SMALL = (24, 16, 3, 2, 2, 2, 2, 2)
+"""The same for a schedule that is not legal at the usual size: it may have bounds for a size."""
 
 _MORE = 60
 """Seconds after which a process that still works is ended."""
@@ -66,17 +72,21 @@ class Sized:
     arguments: Arguments
 
     @staticmethod
-    def of(file: Path) -> Sized:
+    def of(file: Path, extents: Sequence[int] = USUAL) -> Sized:
         """The program of a file, and random images of the sizes that its outputs need.
+
+        Args:
+            file: the file.
+            extents: the extents of outputs and images where the file tells none.
 
         Raises:
             ValueError: a promise of the pipeline does not hold at these sizes.
         """
         program = read_hlpipe(file)
-        sizes = {name: _size(program.pipeline, name) for name in program.pipeline.outputs}
+        sizes = {name: _size(program.pipeline, name, extents) for name in program.pipeline.outputs}
         params = {s.name: 1 if s.default is None else s.default for s in program.pipeline.scalars}
         known = {n: v for n, v in params.items() if isinstance(v, int)} | _numbers(sizes)
-        images = {i.name: r for i, r in _image_ranges(program.pipeline, known) if r}
+        images = {i.name: r for i, r in _image_ranges(program, known, extents) if r}
         estimates: dict[str, Any] = {**sizes, **images, **params}
         program = read_hlpipe(file, estimates=estimates)
         rng = np.random.default_rng(0)
@@ -86,16 +96,26 @@ class Sized:
         }
         return Sized(program, bind(program.pipeline, arrays, params, {**sizes, **images}))
 
-    def ours(self, checked: CheckedSchedule) -> Run:
-        """A function that runs our code."""
-        given = self.arguments
-        return compile_cpu(checked).prepare(given.images, given.scalars, given.ranges)
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the schedule of the file is legal for this CPU."""
+        return verify(self.program.pipeline, self.program.schedule, device("cpu"))
 
-    def halides(self, file: Path) -> Run:
-        """A function in which Halide runs the pipeline of the file.
+    def ours(self, checked: CheckedSchedule, float_mode: FloatMode = FloatMode.STRICT) -> Run:
+        """A function that runs our code."""
+        given, pipeline = self.arguments, self.program.pipeline
+        named = (*given.images, *pipeline.outputs)
+        sizes = {name: given.ranges[name] for name in named}
+        compiled = compile_cpu(checked, float_mode=float_mode)
+        return compiled.prepare(given.images, given.scalars, sizes)
+
+    def halides(self, file: Path, target: str = STRICT, schedule: Schedule | None = None) -> Run:
+        """A function in which Halide runs the pipeline of the file, with another schedule if one is
+        given; then it must have none in the file.
 
         Raises:
             HalideFailure: Halide cannot read, compile or run it.
+            ApplyError: the schedule cannot be applied.
         """
         given, pipeline = self.arguments, self.program.pipeline
         names, held = self.program.names, {}
@@ -111,6 +131,8 @@ class Sized:
                 theirs = names.get(scalar.name, scalar.name)
                 params[theirs] = _parameter(theirs, scalar.type, given.scalars[scalar.name])
             made = hl.deserialize_pipeline(str(file), params)
+        if schedule is not None:
+            apply(schedule, made)
         functions = map(pipeline.function, pipeline.outputs)
         outputs = {
             buffer: empty_with_steps(
@@ -120,11 +142,11 @@ class Sized:
             for buffer, type in zip(function.buffers, function.types, strict=True)
         }
         buffers = [_buffer(array, given.ranges[name]) for name, array in outputs.items()]
-        target = hl.Target(STRICT)
+        compiled_for = hl.Target(target)
 
         def run() -> Mapping[str, Array]:
             with failing_as(RealizationError, f"Halide fails to run {file.name}"):
-                made.realize(buffers, target)
+                made.realize(buffers, compiled_for)
             assert len(held) <= len(pipeline.images)  # Halide keeps only their addresses
             return outputs
 
@@ -158,10 +180,14 @@ def measured(file: Path, seconds: float) -> Found:
     cpu = device("cpu")
     try:
         sized = Sized.of(file)
+        verdict = sized.verdict
+        if not isinstance(verdict, CheckedSchedule):
+            small = Sized.of(file, SMALL)
+            if isinstance(small.verdict, CheckedSchedule):
+                sized, verdict = small, small.verdict
     except (ValueError, UnboundedError) as error:
         return {**found, "sizes": str(error)}
-    pipeline, schedule = sized.program.pipeline, sized.program.schedule
-    verdict = verify(pipeline, schedule, cpu)
+    pipeline = sized.program.pipeline
     runs: dict[str, Run] = {}
     if isinstance(verdict, CheckedSchedule):
         report = prove(verdict, seconds=seconds)
@@ -232,11 +258,11 @@ def main(arguments: Sequence[str]) -> None:
     print(table(found))
 
 
-def _size(pipeline: Pipeline, output: str) -> Ranges:
+def _size(pipeline: Pipeline, output: str, extents: Sequence[int]) -> Ranges:
     estimate = pipeline.estimate(output)
     if estimate is not None:
         return estimate
-    return tuple((0, extent) for extent in USUAL[: len(pipeline.function(output).args)])
+    return tuple((0, extent) for extent in extents[: len(pipeline.function(output).args)])
 
 
 def _numbers(sizes: Mapping[str, Ranges]) -> dict[str, int]:
@@ -249,28 +275,34 @@ def _numbers(sizes: Mapping[str, Ranges]) -> dict[str, int]:
     }
 
 
-def _image_ranges(pipeline: Pipeline, known: Mapping[str, int]) -> Iterator[tuple[Image, Ranges]]:
-    """What outputs of known sizes need of each image; the usual size where that depends on the
-    image itself or on data.
+def _image_ranges(
+    program: HalideProgram, known: Mapping[str, int], extents: Sequence[int]
+) -> Iterator[tuple[Image, Ranges]]:
+    """What outputs of known sizes need of each image, under the schedule of the program and where
+    each Func is computed whole; the usual size where that depends on the image itself or on data.
     """
-    read = loop_nest(pipeline, all_root(pipeline)).inputs
+    pipeline = program.pipeline
+    nests = [loop_nest(pipeline, one) for one in (all_root(pipeline), program.schedule)]
     for image in pipeline.images:
-        usual = zip(USUAL, range(image.dimensions), strict=False)
-        box = read.get(image.name, ())
-        ranges = [_range(interval, known) for interval in box]
-        if not ranges or None in ranges:
-            ranges = [(0, extent) for extent, _ in usual]
-        yield image, tuple(one for one in ranges if one is not None)
+        boxes = [nest.inputs[image.name] for nest in nests if image.name in nest.inputs]
+        ranges = [
+            _range(intervals, known) or (0, extents[d])
+            for d, intervals in enumerate(zip(*boxes, strict=True))
+        ]
+        yield image, tuple(ranges or ((0, one) for one in extents[: image.dimensions]))
 
 
-def _range(interval: Interval, known: Mapping[str, int]) -> tuple[int, int] | None:
-    if interval.min is None or interval.max is None:
-        return None
-    try:
-        low, high = (int(evaluate(end, known)) for end in (interval.min, interval.max))
-    except FormulaError:
-        return None
-    return low, high - low + 1
+def _range(intervals: Sequence[Interval], known: Mapping[str, int]) -> tuple[int, int] | None:
+    """The first coordinate and the extent of a hull; None if it is not known."""
+    ends: list[int] = []
+    for end in (end for interval in intervals for end in (interval.min, interval.max)):
+        if end is None:
+            return None
+        try:
+            ends.append(int(evaluate(end, known)))
+        except FormulaError:
+            return None
+    return min(ends), max(ends) - min(ends) + 1
 
 
 def _random(rng: np.random.Generator, type: Type, ranges: Ranges) -> Array:

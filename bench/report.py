@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import against_gpu_autoschedulers, chains, gpu_found, gpu_static
+from bench import against_gpu_autoschedulers, chains, gpu_found, gpu_static, halide_pipelines
 from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.cost_quality.measured_sets import MeasuredSet
 from bench.formal import DEVICES
@@ -100,7 +100,19 @@ def tables() -> str:
     found = (_gpu_found,) if (RESULTS / "gpu_found.json").exists() else ()
     gpus = (*on_gpu, _gpu_autoschedulers, *found, _gpu_static)
     searches = (_autoschedulers, *gpus, _spaces, _quality, _first_found)
-    parts = (_speed, _halide, *searches, _blas, _formal, _throughput, _growth, _machine, _trust)
+    both_ways = (_both_ways,) if (RESULTS / "halide_pipelines.json").exists() else ()
+    parts = (
+        _speed,
+        _halide,
+        *both_ways,
+        *searches,
+        _blas,
+        _formal,
+        _throughput,
+        _growth,
+        _machine,
+        _trust,
+    )
     return "\n\n".join(part() for part in parts)
 
 
@@ -159,6 +171,10 @@ def _halide() -> str:
     columns = ("ours, ms", "Halide, ms", "ours / Halide", "memory kept", "ours compile, s")
     heads = ("app", "schedule", *columns, "Halide compile, s", "ours / Halide")
     return f"{COMPARED}\n\n{_table(heads, rows)}"
+
+
+def _both_ways() -> str:
+    return halide_pipelines.table(_load("halide_pipelines")["pipelines"])
 
 
 def _autoschedulers() -> str:

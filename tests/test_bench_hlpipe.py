@@ -42,6 +42,25 @@ def test_a_file_is_run_on_both_sides(tmp_path: Path) -> None:
     assert found["found"] > 0
 
 
+def test_pairs_and_sizes_that_a_schedule_fixes_run_on_both_sides(tmp_path: Path) -> None:
+    x = hl.Var("x")
+    photo, soft, out = hl.ImageParam(hl.UInt(8), 1, "photo"), hl.Func("soft"), hl.Func("out")
+    soft[x] = photo[x]
+    out[x] = (soft[x], soft[x + 1] + hl.u16(1))
+    soft.compute_root().bound_extent(x, 64).align_bounds(x, 4, 1)
+    file = tmp_path / "pairs.hlpipe"
+    hl.serialize_pipeline(hl.Pipeline([out]), str(file))
+    assert not hlpipe.Sized.of(file).verdict
+    sized = hlpipe.Sized.of(file, hlpipe.SMALL)
+    low, extent = sized.arguments.ranges["photo"][0]
+    assert (low, low + extent) == (-3, 61)  # 64 from -3, which is 1 more than a multiple of 4
+    ours, theirs = sized.ours(sized.verdict)(), sized.halides(file)()
+    photo_at_0 = sized.arguments.images["photo"].astype(np.uint16)[3:]
+    for made in (ours, theirs):
+        assert (made["out.0"] == photo_at_0[:24]).all()
+        assert (made["out.1"] == photo_at_0[1:25] + 1).all()
+
+
 def test_values_that_differ_are_told() -> None:
     ones = {"f": np.array([1.0, 2.0, np.nan, 4.0])}
     assert hlpipe._unlike(ones, {"f": np.array([1.0, 2.0, np.nan, 4.0])}) == ""

@@ -16,6 +16,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
+DATA = Path(__file__).with_name("halide_programs") / "data"
+
 _BUILD = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
 
 _OWN = '"""A package of the user."""\nOWN = True\n'
@@ -111,7 +113,16 @@ def test_a_project_with_apps_and_backend_of_its_own(project: Path, form: str) ->
 
 
 def test_the_program_in_such_a_project(project: Path) -> None:
-    assert "toy_blur" in _said(project, "-m", "spaces", "list")
+    said = _said(project, "-m", "spaces", "verify", "toy_blur", "--schedule", "cpu")
+    assert said.startswith("The schedule is legal for cpu.\n")
+
+
+def test_a_file_of_halide_without_halide(project: Path) -> None:
+    (project / "halide.py").write_text("raise ImportError\n")
+    shutil.copy(DATA / "blur_of_halide_19.hlpipe", project / "theirs.hlpipe")
+    given = "theirs.hlpipe:in=200x200,out=64x48,p=3"
+    said = _said(project, "-m", "spaces", "verify", given, "--schedule", "own")
+    assert said.startswith("The schedule is legal for cpu.\n")
 
 
 def test_worker_processes_in_such_a_project(project: Path) -> None:

@@ -42,6 +42,7 @@ _MODULES = {
     "export": "studies",
     "calibrate": "calibrate",
     "train": "train",
+    "plugin": "plugin",
     "compile": "compile",
     "run": "run",
 }

@@ -13,6 +13,7 @@ from spaces.apps.app import App
 from spaces.apps.command_line.further_sizes import parse_sizes
 from spaces.apps.command_line.options import MOST, find_device, read_partial
 from spaces.apps.errors import CommandError, WrongUsage
+from spaces.apps.halide_programs import check_sizes
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.restrictions.text import parse_restriction
@@ -118,6 +119,9 @@ def space_of(
         CommandError: no schedule can meet the estimates.
     """
     pipeline, target = app.pipeline(), find_device(device)
+    program = app.halide()
+    if program is not None:
+        check_sizes(program, pipeline.outputs, "A space of schedules")
     chosen = evolve(getattr(Options, preset)(target), exact=not inexact)
     try:
         conditions = [parse_restriction(text) for text in where or ()]

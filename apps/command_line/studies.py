@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from attrs import asdict
 
+from spaces.apps.app import App
 from spaces.apps.catalog import find
 from spaces.apps.command_line.console import line, table
 from spaces.apps.command_line.options import (
@@ -26,6 +27,8 @@ from spaces.apps.command_line.tune import StoreFile, read_store
 from spaces.apps.command_line.tuning_view import shown_ratio
 from spaces.apps.errors import CommandError, WrongUsage
 from spaces.apps.files import write_text
+from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.schedule_source import halide_schedule_source
 from spaces.backend.halide.source import halide_source
 from spaces.backend.llvm.operators import FloatMode
 from spaces.model.algorithm.pipeline import Pipeline
@@ -52,6 +55,13 @@ class ExportFormat(StrEnum):
     PARQUET = "parquet"
 
 
+class BestFormat(StrEnum):
+    """What ``spaces best`` writes."""
+
+    SCHED = "sched"
+    HEADER = "header"
+
+
 StudyNumber = Annotated[
     int,
     typer.Argument(
@@ -64,6 +74,14 @@ WrittenFormat = Annotated[
         "--format",
         help="The fastest schedule as directives (sched), JSON or Halide C++ source, or all "
         "results as T4, CSV or Parquet.",
+    ),
+]
+BestAs = Annotated[
+    BestFormat,
+    typer.Option(
+        "--format",
+        help="The schedule as directives (sched), or as a C++ header for a Halide generator that "
+        "has the algorithm already (header).",
     ),
 ]
 OutputFile = Annotated[
@@ -126,13 +144,18 @@ def _check(store: TuningStore, as_json: bool) -> None:
 
 
 @command(
-    "best", "Show the fastest schedule that the store has.", "best blur", "best blur -o best.sched"
+    "best",
+    "Show the fastest schedule that the store has.",
+    "best blur",
+    "best blur -o best.sched",
+    "best theirs.hlpipe --format header -o schedule.h",
 )
 def best(
     app: AppName,
     device: DeviceName = "cpu",
     store: StoreFile = "",
     inexact: Inexact = False,
+    format: BestAs = BestFormat.SCHED,
     threads: Threads = None,
     floats: Floats = FloatMode.STRICT,
     output: OutputFile = "",
@@ -141,7 +164,8 @@ def best(
     """Show the fastest schedule that the store has and that is legal here, or write it to a file.
     Times of this processor come first.
     """
-    pipeline, target = find(app).pipeline(), find_device(device)
+    found = find(app)
+    pipeline, target = found.pipeline(), find_device(device)
     with read_store(store) as opened:
         known = best_known(
             opened, pipeline, target, exact=not inexact, threads=threads, float_mode=floats
@@ -154,6 +178,8 @@ def best(
         )
     study, trial = known
     text = format_schedule(trial.schedule, pipeline)
+    if format is BestFormat.HEADER:
+        text = _header(found, pipeline, trial.schedule)
     if output:
         write_text(Path(output), f"{text}\n")
     if as_json:
@@ -163,6 +189,19 @@ def best(
         return
     line(f"Wrote {output}." if output else text)
     line(f"Trial {trial.number} of study {study}: {shown_ratio(trial)}.")
+
+
+def _header(app: App, pipeline: Pipeline, schedule: Schedule) -> str:
+    """The schedule as a C++ header.
+
+    Raises:
+        CommandError: it has no counterpart in Halide.
+    """
+    program = app.halide()
+    try:
+        return halide_schedule_source(pipeline, schedule, program.names if program else {}).rstrip()
+    except DirectiveError as error:
+        raise CommandError(str(error)) from None
 
 
 @command(

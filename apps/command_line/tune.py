@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,11 +12,15 @@ import typer
 
 from spaces.apps.app import App
 from spaces.apps.catalog import APPS, find
+from spaces.apps.command_line.arguments import parse_params
 from spaces.apps.command_line.completion import model_names, tuning_strategy_names
-from spaces.apps.command_line.console import line, table
+from spaces.apps.command_line.console import complain, line, table
 from spaces.apps.command_line.interrupting import twice_ends_at_once
 from spaces.apps.command_line.options import (
+    CPU,
+    GPU,
     MOST,
+    OWN,
     AppName,
     DeviceName,
     Floats,
@@ -37,14 +41,19 @@ from spaces.apps.command_line.space import (
 from spaces.apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
 from spaces.apps.errors import CommandError, Interrupted, WrongUsage
 from spaces.apps.files import is_there
+from spaces.apps.halide_programs import check_sizes, with_estimates
 from spaces.apps.photographs import photograph
 from spaces.backend.arguments import Array
 from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.measuring.inputs import random_inputs
 from spaces.backend.measuring.over_dask import DaskUnavailable
 from spaces.backend.measuring.session import MeasuringError
 from spaces.constraints.devices.device import GpuDevice
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
 from spaces.cost.registry import UnknownModelError
 from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.registry import PluginError
@@ -53,7 +62,7 @@ from spaces.model.writing.text import format_schedule
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import MEMORY, TuningStore, default_store
 from spaces.tuning.strategies import DEFAULT, UnknownTuningStrategyError
-from spaces.tuning.study import BusyStudyError, Study
+from spaces.tuning.study import START, BusyStudyError, Study
 from spaces.tuning.trial import fastest
 from spaces.tuning.tune import tune as tune_pipeline
 
@@ -76,7 +85,7 @@ Starts = Annotated[
         "--schedule",
         help="A schedule to measure first: a .sched file, or the name of a schedule of the app. "
         "May be given several times.",
-        show_default="the app's for this kind of device",
+        show_default="the app's for this kind of device; that of a pipeline of Halide",
     ),
 ]
 
@@ -104,6 +113,15 @@ Scheduler = Annotated[
         show_default="this machine measures",
     ),
 ]
+Params = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=NUMBER",
+        help="The value of a scalar parameter. May be given several times.",
+        show_default="its default",
+    ),
+]
 
 SHOWN = 5
 """How many of the fastest schedules the summary lists."""
@@ -115,6 +133,7 @@ SHOWN = 5
     "tune unsharp --minutes 2",
     "tune blur --minutes 30 --store blur.sqlite --seed 1",
     "tune harris --trials 20 --options small --strategy top",
+    "tune theirs.hlpipe:strength=0.5 --minutes 10",
     "tune theirs.hlpipe:out=640x480 --keep own",
 )
 def tune(
@@ -130,6 +149,7 @@ def tune(
     cost: CostName = "",
     strategy: StrategyName = DEFAULT,
     schedule: Starts = None,
+    params: Params = None,
     seed: Seed = 0,
     scheduler: Scheduler = "",
     threads: Threads = None,
@@ -143,6 +163,8 @@ def tune(
     space = space_of(found, device, options, inexact, kept_of(found, keep), where)
     if isinstance(space.device, GpuDevice) and (threads or floats is not FloatMode.STRICT):
         raise WrongUsage("--threads and --floats are for the CPU; --device names a GPU.")
+    values = _values(found, space.pipeline, params or ())
+    starts = _starts(found, space, schedule)
     with opened_store(store) as opened:
         with twice_ends_at_once(), TuningView(seconds) as view:
             try:
@@ -157,11 +179,10 @@ def tune(
                     where=space.where,
                     model=cost,
                     strategy=strategy,
-                    start=_starts(
-                        found, space.pipeline, schedule, isinstance(space.device, GpuDevice)
-                    ),
+                    start=starts,
                     seed=seed,
                     inputs=_inputs(found, space.pipeline),
+                    params=values,
                     scheduler=scheduler,
                     threads=threads,
                     float_mode=floats,
@@ -182,6 +203,8 @@ def tune(
             line(json.dumps(_report(app, study), indent=2))
         else:
             _summary(study)
+            if found.halide() is not None:
+                _next_steps(app, study, store)
         if study.was_interrupted:
             raise Interrupted
 
@@ -219,18 +242,78 @@ def read_store(file: str) -> Iterator[TuningStore]:
             raise CommandError(str(error)) from None
 
 
-def _starts(app: App, pipeline: Pipeline, names: list[str] | None, on_gpu: bool) -> list[Schedule]:
+def _values(app: App, pipeline: Pipeline, assignments: Iterable[str]) -> dict[str, int | float]:
+    """The values of the parameters to measure with.
+
+    Raises:
+        WrongUsage: one has neither a value nor a default; or an image of a pipeline of Halide has
+            no usual size.
+    """
+    program = app.halide()
+    if program is not None:
+        check_sizes(program, [image.name for image in pipeline.images], "Measuring")
+    values = parse_params(assignments)
+    for scalar in pipeline.scalars:
+        if scalar.default is None and scalar.name not in values:
+            example = f"--set {scalar.name}=1"
+            if program is not None:
+                example = with_estimates(app.name, {scalar.name: "1"})
+            raise WrongUsage(
+                f"Parameter {scalar.name} ({scalar.type}) has no default; say with which value to "
+                f"measure, as in {example}."
+            )
+    return values
+
+
+def _starts(app: App, space: ScheduleSpace, names: list[str] | None) -> list[Schedule]:
     """The schedules to measure first."""
-    own = "gpu" if on_gpu else "cpu"
-    chosen = names or ([own] if own in app.schedules else [])
-    return [given_schedule(app, pipeline, name).faultless() for name in chosen]
+    if names:
+        return [given_schedule(app, space.pipeline, name).faultless() for name in names]
+    own = GPU if isinstance(space.device, GpuDevice) else CPU
+    if own in app.schedules:
+        return [given_schedule(app, space.pipeline, own).faultless()]
+    program = app.halide()
+    if program is None or not program.scheduled:
+        return []
+    verdict = verify(space.pipeline, program.schedule, space.device)
+    if not isinstance(verdict, CheckedSchedule):
+        complain(
+            f"The schedule that {space.pipeline.name} has in Halide is not measured: it is illegal "
+            f"for {space.device.name}.\n{verdict}"
+        )
+        return []
+    return [program.schedule]
 
 
 def _inputs(app: App, pipeline: Pipeline) -> dict[str, Array] | None:
-    """The inputs of an app at the estimated sizes; None for a pipeline of the user."""
+    """The inputs of an app at the estimated sizes, and the arrays inside a pipeline of Halide; None
+    for a pipeline of the user without any.
+    """
+    program = app.halide()
+    if program is not None and program.arrays:
+        return {**random_inputs(pipeline), **program.arrays}
     if app.name not in APPS:
         return None
     return app.inputs(pipeline, photograph(*app.paper_size))
+
+
+def _next_steps(app: str, study: Study, store: str) -> None:
+    """What the owner of a pipeline of Halide can do with the result."""
+    fastest_one = study.best
+    if fastest_one is None:
+        return
+    for trial in study:
+        if trial.proposal.source == START and trial != fastest_one and trial.result is not None:
+            line(
+                f"Trial {trial.number}, the schedule that it has in Halide, takes "
+                f"{trial.ratio / fastest_one.ratio:.2f} times as long as trial "
+                f"{fastest_one.number}."
+            )
+    name, in_store = app.partition(":")[0], f" --store {store}" if store else ""
+    line("Next:")
+    line(f"  spaces best {app}{in_store} -o best.sched")
+    line(f"  spaces explain {app} {OWN} best.sched")
+    line(f"  spaces best {app}{in_store} --format header -o {Path(name).stem}_schedule.h")
 
 
 def _summary(study: Study) -> None:

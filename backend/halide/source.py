@@ -7,7 +7,7 @@ realize it, compile it ahead of time, or paste the text into a generator's ``gen
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import ClassVar
 
 from attrs import define, field
@@ -99,9 +99,14 @@ class Source:
             f"{body}\n}}\n"
         )
 
-    def loop_declarations(self) -> list[str]:
-        """The declarations of the Vars and RVars that were named so far."""
-        loops = {kind: [n for k, n in self._names if k == kind] for kind in ("Var", "RVar")}
+    def loop_declarations(self, found: Collection[str] = ()) -> list[str]:
+        """The declarations of the Vars and RVars that were named so far, but not of the Vars that
+        are ``found`` otherwise.
+        """
+        loops = {
+            kind: [n for k, n in self._names if k == kind and not (kind == "Var" and n in found)]
+            for kind in ("Var", "RVar")
+        }
         return [self._declared(kind, names, kind) for kind, names in loops.items() if names]
 
     def find_rvars(self, function: Function) -> None:

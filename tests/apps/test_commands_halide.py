@@ -37,7 +37,7 @@ def test_usual_sizes_are_asked_for_by_name(file: Path) -> None:
     assert f"{file} tells no usual sizes of in, out; give them" in err
     assert f"{file}:in=64x64,out=64x64." in err
     _, err = spaces("verify", f"{file}:out=64x48", "--schedule", "own")
-    assert f"tells no usual sizes of in; give them, as in {file}:in=64x64." in err
+    assert f"tells no usual sizes of in; give them, as in {file}:out=64x48,in=64x64." in err
 
 
 @pytest.mark.parametrize(

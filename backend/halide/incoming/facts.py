@@ -115,7 +115,8 @@ def _stride(node: HalideNode | None, definitions: IncomingDefinitions) -> int | 
 
 def estimates_of(definitions: IncomingDefinitions, wanted: IncomingEstimates) -> dict[Any, Any]:
     """The estimates of images and outputs by name: those of the file, and over them the wanted
-    ones. Params take the wanted values as their defaults.
+    ones. Arrays inside the pipeline and outputs of one value have their sizes always. Params take
+    the wanted values as their defaults.
     """
     contents, arguments = definitions.roles.contents, definitions.arguments
     found: dict[Any, Any] = {}
@@ -126,8 +127,12 @@ def estimates_of(definitions: IncomingDefinitions, wanted: IncomingEstimates) ->
         if func.func_schedule is not None and owner is not None:
             bounds = [(one.var, one.min, one.extent) for one in func.func_schedule.estimates]
             ranges = _ranges(func.args, bounds, definitions)
-            if ranges is not None:
-                found[owner.name] = ranges
+            if ranges is not None or (owner is output and not func.args):
+                found[owner.name] = ranges or ()
+    for buffer in contents.buffers:
+        if buffer.name in arguments.images:
+            sizes = [(dim.min, dim.extent) for dim in buffer.dims]
+            found[arguments.images[buffer.name].name] = sizes
     params = {param.name: param for param in arguments.scalars.values()}
     for name, value in wanted.items():
         with definitions.problems.at(f"estimate of {name}"):

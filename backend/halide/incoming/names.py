@@ -43,8 +43,13 @@ class IncomingNames:
 
 def written(name: str) -> str:
     """The name as its author wrote it, with letters, digits and underscores alone."""
-    plain = re.sub(r"\W", "_", _ADDED.sub("", name), flags=re.ASCII)
+    plain = re.sub(r"\W", "_", unnumbered(name), flags=re.ASCII)
     return plain if plain and not plain[0].isdigit() else f"v{plain}"
+
+
+def unnumbered(name: str) -> str:
+    """The name without the number that Halide adds."""
+    return _ADDED.sub("", name)
 
 
 def plain_names(names: Iterable[str], taken: Collection[str] = ()) -> Mapping[str, str]:
@@ -55,13 +60,13 @@ def plain_names(names: Iterable[str], taken: Collection[str] = ()) -> Mapping[st
     each = tuple(dict.fromkeys(names))
     used = {*taken, *OUTERMOST}
     found: dict[str, str] = {}
-    for name in sorted(each, key=_number):
+    for name in sorted(each, key=number_added):
         found[name] = free_name(written(name), used)
         used.add(found[name])
     return {name: found[name] for name in each}
 
 
-def _number(name: str) -> int:
+def number_added(name: str) -> int:
     """The number at the end of a name, which Halide adds to make names differ; -1 without one."""
     added = _ADDED.search(name)
     return -1 if added is None else int(added["number"] or added["of_lambda"])

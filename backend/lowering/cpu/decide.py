@@ -4,8 +4,7 @@ iterations, and the first and last iteration where it does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
 from attrs import define, evolve, field, frozen
 
@@ -16,7 +15,8 @@ from spaces.backend.ir.statements import EMPTY, For, If, Provide, Statement
 from spaces.backend.ir.walk import map_own
 from spaces.backend.lowering.analyses.conditions import is_coordinate
 from spaces.backend.lowering.analyses.hints import wishes, without_hints
-from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant
+from spaces.backend.lowering.cpu.claims import claims, limit_along
+from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite, variables
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import FormulaError, evaluate
@@ -205,7 +205,7 @@ class Decisions:
         if isinstance(node, Op) and node.name == "eq":
             return self._asks_for_first(node)
         counts = self.everywhere or wish is not None or inside.is_innermost
-        return (counts or bool(names & inside.vectorized)) and bool(_claims(node))
+        return (counts or bool(names & inside.vectorized)) and bool(claims(node))
 
     def _asks_for_first(self, node: Op) -> bool:
         """Whether a test asks for the first iteration of the loop, in which a window that slides
@@ -222,11 +222,11 @@ class Decisions:
         middle of the loop. Notes the limits in ``lows`` and ``highs``. None if no outcome is known
         to hold between limits.
         """
-        for choice, claims in _claims(node):
-            usual = all(middle.holds(claim >= 0) for claim in claims)
+        for choice, terms in claims(node):
+            usual = all(middle.holds(claim >= 0) for claim in terms)
             if not usual if wish is None else choice is not wish:
                 continue
-            limits = [self._limit(claim, inside) for claim in claims]
+            limits = [self._limit(claim, inside) for claim in terms]
             if any(limit is None for limit in limits):
                 return None
             for limit in limits:
@@ -245,19 +245,10 @@ class Decisions:
         least = Ranges(self.known, dict(inside.ranges)).least(claim)
         if least is None:
             return None
-        polynomial = self.known.polynomial(least)
         if self.known.at_most(constant(0, Int32), least):
             return True, None
-        parts = polynomial.split(self.var)
-        slope = None if parts is None else parts[0].constant
-        if parts is None or not slope:
-            return None
-        rest = parts[1].expr()
-        if rest.loads or self.var.name in rest.names:
-            return None
-        if slope > 0:
-            return True, self.known(constant(0, Int32) - rest / constant(slope, Int32))
-        return False, self.known(rest / constant(-slope, Int32))
+        limit = limit_along(self.var, least, self.known)
+        return None if limit is None else (limit.is_low, limit.bound)
 
     def _with_choices(self, statement: Statement) -> Statement:
         """The statement with each chosen test replaced wherever it occurs, also in bounds and
@@ -274,42 +265,3 @@ class Decisions:
             return map_children(map_own(part, chosen), changed)
 
         return changed(statement)
-
-
-_Claims: TypeAlias = list[tuple[Expr, tuple[Expr, ...]]]
-"""Values that an expression may take, each with the terms that must all be at least 0 for it."""
-
-
-def _claims(node: Expr) -> _Claims:
-    """The values that a test of coordinates may take; empty for any other expression."""
-    match node:
-        case Cast(type=to, value=Op(name="abs", args=(a,))) if to == a.type == Int32:
-            minus = constant(0, Int32) - a
-            return [(a, (a,)), (minus, (minus,))]
-        case Op(name=name, args=(a, b)) if name in _CLAIMS and a.type == Int32:
-            return _CLAIMS[name](a, b)
-    return []
-
-
-def _less(a: Expr, b: Expr) -> _Claims:
-    return [(constant(True, Bool), (b - a - 1,)), (constant(False, Bool), (a - b,))]
-
-
-def _at_most(a: Expr, b: Expr) -> _Claims:
-    return [(constant(True, Bool), (b - a,)), (constant(False, Bool), (a - b - 1,))]
-
-
-def _equal(a: Expr, b: Expr) -> _Claims:
-    return [(constant(False, Bool), (a - b - 1,))]
-
-
-_CLAIMS: Mapping[str, Callable[[Expr, Expr], _Claims]] = {
-    "min": lambda a, b: [(a, (b - a,)), (b, (a - b,))],
-    "max": lambda a, b: [(a, (a - b,)), (b, (b - a,))],
-    "mod": lambda a, b: [(a, (a, b - 1 - a))],
-    "lt": _less,
-    "le": _at_most,
-    "gt": lambda a, b: _less(b, a),
-    "ge": lambda a, b: _at_most(b, a),
-    "eq": _equal,
-}

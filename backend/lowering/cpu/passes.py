@@ -10,7 +10,9 @@ from spaces.backend.lowering.cases import combined, each, refused
 from spaces.backend.lowering.cpu.interleave import interleave
 from spaces.backend.lowering.cpu.parallel import parallel
 from spaces.backend.lowering.cpu.partition import partition
+from spaces.backend.lowering.cpu.round_folds import round_folds
 from spaces.backend.lowering.cpu.stride_forms import stride_forms
+from spaces.backend.lowering.cpu.trim import trim
 from spaces.backend.lowering.cpu.unread import unread
 from spaces.backend.lowering.cpu.unroll import unroll
 from spaces.backend.lowering.cpu.vectorize import vectorize
@@ -34,7 +36,9 @@ def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
         simplify,
         unread,
         partition,
+        trim,
         unroll,
+        round_folds,
         stride_forms,
         flatten if access_mode is AccessMode.PLAIN else flatten_with_dimensions,
         vectorize,

@@ -33,8 +33,8 @@ from spaces.model.expressions.message import Message, text
 MARGIN = 2
 """The number of elements by which scratch is larger than an output, on each side."""
 
-FOLD = 64
-"""Larger than the width of any box."""
+FOLD = 48
+"""Larger than the width of any box, and no power of two."""
 
 DIMENSIONS = 2
 

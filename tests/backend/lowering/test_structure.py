@@ -314,3 +314,15 @@ def test_unrolled_copies_know_which_they_are() -> None:
     stores = found(programs(algorithm, directives)["unroll"], Provide)
     assert len(stores) == 3
     assert not any(isinstance(n, Op) and n.name == "select" for s in stores for n in walk(s.value))
+
+
+@pytest.mark.parametrize(("tile", "fold"), [(16, 16), (14, 16), (18, 32)])
+def test_a_window_along_a_row_is_folded_by_a_power_of_two(tile: int, fold: int) -> None:
+    directives = schedule(BLUR).tile("x", "y", "xo", "yo", "xi", "yi", tile, 4)
+    sliding = directives.func("blur_x").store_at("blur_y", "yo").compute_at("blur_y", "xo")
+    stages = programs(BLUR, sliding)
+    (before,), (after,) = (found(stages[name], Allocate) for name in ("unroll", "round_folds"))
+    assert before.buffer == after.buffer == "blur_x"
+    kept = evaluate(before.extents[0], {})
+    assert (before.folds[0], after.folds[0]) == (constant(kept, Int32), constant(fold, Int32))
+    assert after.extents == after.sizes == (constant(fold, Int32), *before.extents[1:])

@@ -1,0 +1,1 @@
+"""An autoscheduler for Halide's generators that asks this library: ``autoscheduler=Spaces``."""
