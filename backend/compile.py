@@ -23,13 +23,14 @@ from spaces.backend.arguments import (
 )
 from spaces.backend.arrays.given import given_arrays
 from spaces.backend.buffers import Outputs, argument_words, image_arrays
+from spaces.backend.foreign import foreign_failure, foreign_symbols
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.ir.text import program_text
 from spaces.backend.ir.walk import messages
 from spaces.backend.llvm.accesses import OUTSIDE, reported_access
 from spaces.backend.llvm.c_header import pipeline_header
 from spaces.backend.llvm.codegen import entry_name, llvm_module, report_words
-from spaces.backend.llvm.module import OUT_OF_MEMORY
+from spaces.backend.llvm.module import FOREIGN_FAILED, OUT_OF_MEMORY
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.llvm.runtime.helpers import runtime_symbols
 from spaces.backend.llvm.runtime.pools import ThreadPool, default_pool
@@ -264,6 +265,8 @@ class PreparedRun:
                 f"Pipeline {name} found no memory for its intermediate values; "
                 "compute them in smaller tiles, or ask for a smaller output."
             )
+        if status == FOREIGN_FAILED:
+            raise foreign_failure(name)
         if status != 0:
             raise self._compiled.refusal(status, self._report, self._arguments)
         return self._outputs.results()
@@ -366,8 +369,9 @@ def _compiled(
     def compiled(
         stages: Mapping[str, LoopProgram], complete: Once[CompiledPipeline] | None
     ) -> CompiledPipeline:
-        text = llvm_module(list(stages.values())[-1], recipe.float_mode, mode)
-        module = compile_module(text, runtime_symbols())
+        program = list(stages.values())[-1]
+        text = llvm_module(program, recipe.float_mode, mode)
+        module = compile_module(text, {**runtime_symbols(), **foreign_symbols(program)})
         return CompiledPipeline(
             pipeline, schedule, pool, preconditions, mode, recipe, stages, module, complete
         )

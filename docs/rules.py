@@ -32,6 +32,7 @@ SUBJECTS = {
     "kind": "Vectors and unrolled loops",
     "storage": "Storage",
     "memoize": "Values kept for later calls",
+    "foreign": "Foreign code",
     "bounds": "Bounds",
     "gpu": "GPU: structure and resources",
     "advice": "Advice",

@@ -12,6 +12,10 @@ from spaces.model.algorithm.var import Var as Var
 from spaces.model.algorithm.rdom import RDom as RDom
 from spaces.model.algorithm.image_param import ImageParam as ImageParam
 from spaces.model.algorithm.param import Param as Param
+from spaces.model.algorithm.foreign import (
+    ForeignArray as ForeignArray,
+    know_callable as know_callable,
+)
 from spaces.model.expressions.expr import (
     Expr as Expr,
     ExprLike as ExprLike,
@@ -224,6 +228,7 @@ from spaces.backend.halide.source import halide_source as halide_source
 from spaces.backend.halide.schedule_source import (
     halide_schedule_source as halide_schedule_source,
 )
+from spaces.backend.halide.python_source import halide_python_source as halide_python_source
 from spaces.backend.halide.errors import (
     ApplyError as ApplyError,
     AppliedOtherwiseError as AppliedOtherwiseError,
@@ -343,6 +348,7 @@ from spaces.backend.arguments import (
     RequirementError as RequirementError,
 )
 from spaces.backend.preconditions import SizeError as SizeError
+from spaces.backend.foreign import ForeignCodeError as ForeignCodeError
 from spaces.backend.reference.boxes import ImageBoundsError as ImageBoundsError
 
 # Cost models

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spaces.backend.measuring import process
+from spaces.backend.measuring import alone, process
 from spaces.model import deadline
 from tests.backend.cuda.stub.driver import build_driver
 from tests.clocks import Clock
@@ -24,6 +24,17 @@ def _nothing_kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test waits for another process of this machine that measures: each process of tests has a
+    lock of its own. No test asserts how long a kernel takes.
+    """
+    lock = tmp_path_factory.mktemp("lock") / "spaces-measuring"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alone, "lock_path", lambda: lock)
         yield
 
 

@@ -8,14 +8,23 @@ from functools import cache
 
 from attrs import frozen
 
-from spaces.model.expressions.definitions import LANGUAGE, LIKELY_AT, REQUIRE, UNDEFINED, fits
+from spaces.model.expressions.definitions import (
+    FOREIGN,
+    LANGUAGE,
+    LIKELY_AT,
+    REQUIRE,
+    UNDEFINED,
+    fits,
+)
 from spaces.model.expressions.expr import Expr, Op, Text
 from spaces.model.expressions.types import SCALAR_TYPES, Bool, Int32, Type
 
 TYPES = tuple(SCALAR_TYPES.values())
 
-WITHOUT_VALUE = (UNDEFINED, LIKELY_AT)
-"""What is no operator of values: nothing at all, and words about the coordinates of a call."""
+WITHOUT_VALUE = (UNDEFINED, LIKELY_AT, FOREIGN)
+"""What is no operator of values: nothing at all, words about the coordinates of a call, and what
+foreign code computes.
+"""
 
 OPERATORS = tuple(name for name in LANGUAGE if name not in WITHOUT_VALUE)
 

@@ -16,12 +16,14 @@ from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.progress import Reporter
 from spaces.apps.command_line.space import (
     Inexact,
+    Keep,
     Leave,
     Most,
     OptionsName,
     Preset,
     Sizes,
     Where,
+    kept_of,
     space_of,
 )
 from spaces.enumerate.space.completing.emptiness import explain_empty
@@ -66,6 +68,7 @@ def count(
     inexact: Inexact = False,
     where: Where = None,
     leave: Leave = None,
+    keep: Keep = "",
     size: Sizes = None,
     seed: Seed = 0,
     seconds: Most = 60.0,
@@ -74,7 +77,9 @@ def count(
     """Count the legal schedules. For a large space, estimate their number; where loops are decided
     one by one, say also how many were counted in a tenth of the time.
     """
-    space = space_of(find(app), device, options, inexact, where=where, leave=leave, sizes=size)
+    counted = find(app)
+    kept = kept_of(counted, keep)
+    space = space_of(counted, device, options, inexact, kept, where, leave, size)
     deadline = Deadline.after(seconds)
     candidates: int | None = None
     if space.only_patterns:

@@ -26,6 +26,7 @@ from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.progress import Reporter
 from spaces.apps.command_line.space import (
     Inexact,
+    Keep,
     Leave,
     Limit,
     Most,
@@ -33,6 +34,7 @@ from spaces.apps.command_line.space import (
     Preset,
     Sizes,
     Where,
+    kept_of,
     space_of,
 )
 from spaces.apps.errors import CommandError
@@ -66,6 +68,7 @@ def enumerate_schedules(
     inexact: Inexact = False,
     where: Where = None,
     leave: Leave = None,
+    keep: Keep = "",
     size: Sizes = None,
     limit: Limit = 10,
     seconds: Seconds = None,
@@ -73,7 +76,9 @@ def enumerate_schedules(
 ) -> None:
     """Print legal schedules, always in the same order."""
     deadline = Deadline.after(seconds)
-    space = space_of(find(app), device, options, inexact, where=where, leave=leave, sizes=size)
+    listed = find(app)
+    kept = kept_of(listed, keep)
+    space = space_of(listed, device, options, inexact, kept, where, leave, size)
     in_time = _InTime(itertools.islice(space, limit or None), deadline)
     found = Collected(format_schedule(schedule, space.pipeline) for schedule in in_time)
     texts: list[str] = []
@@ -116,6 +121,7 @@ def sample(
     inexact: Inexact = False,
     where: Where = None,
     leave: Leave = None,
+    keep: Keep = "",
     size: Sizes = None,
     count: Number = 1,
     seed: Seed = 0,
@@ -125,7 +131,9 @@ def sample(
     """Print random legal schedules. The same one may come twice. With --options small all have the
     same chance.
     """
-    space = space_of(find(app), device, options, inexact, where=where, leave=leave, sizes=size)
+    listed = find(app)
+    kept = kept_of(listed, keep)
+    space = space_of(listed, device, options, inexact, kept, where, leave, size)
     try:
         drawn = _sampled(space, count, seed, seconds)
     except (EmptySpaceError, TimeoutError, ValueError) as error:
@@ -163,13 +171,15 @@ def rank(
     inexact: Inexact = False,
     where: Where = None,
     leave: Leave = None,
+    keep: Keep = "",
     size: Sizes = None,
     seconds: Most = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Print the place of a legal schedule among those that the command enumerate prints, from 0."""
     found = find(app)
-    space = space_of(found, device, options, inexact, where=where, leave=leave, sizes=size)
+    kept = kept_of(found, keep)
+    space = space_of(found, device, options, inexact, kept, where, leave, size)
     given = faultless(space.pipeline, given_schedule(found, space.pipeline, schedule), space.device)
     try:
         place = _ranked(space, given, seconds)

@@ -15,7 +15,7 @@ from spaces.apps.command_line.collected import Collected
 from spaces.apps.command_line.completion import strategy_names
 from spaces.apps.command_line.console import line, table
 from spaces.apps.command_line.cost_models import Cost, given_model, json_cost
-from spaces.apps.command_line.options import MOST, AppName, DeviceName, Seed, read_partial
+from spaces.apps.command_line.options import MOST, AppName, DeviceName, Seed
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.progress import Reporter
 from spaces.apps.command_line.space import (
@@ -26,6 +26,7 @@ from spaces.apps.command_line.space import (
     Preset,
     Sizes,
     Where,
+    kept_of,
     space_of,
 )
 from spaces.apps.errors import CommandError, Interrupted, WrongUsage
@@ -52,7 +53,6 @@ from spaces.enumerate.search.search import search as search_space
 from spaces.enumerate.space.completing.emptiness import explain_empty
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.enumerate.space.space import NOTHING_FIXED
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.registry import PluginError
@@ -136,7 +136,7 @@ def search(
 ) -> None:
     """Search for the cheapest schedules."""
     searched = find(app)
-    kept = read_partial(searched, searched.pipeline(), keep) if keep else NOTHING_FIXED
+    kept = kept_of(searched, keep)
     space = space_of(searched, device, options, inexact, kept, where, leave, size)
     if compiler and not isinstance(space.device, GpuDevice):
         raise WrongUsage(f"--compiler is for GPUs, and {space.device.name} is a CPU.")

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from spaces.apps.app import App
 from spaces.apps.command_line.further_sizes import parse_sizes
-from spaces.apps.command_line.options import MOST, find_device
+from spaces.apps.command_line.options import MOST, find_device, read_partial
 from spaces.apps.errors import CommandError, WrongUsage
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.options import Options
@@ -87,6 +87,15 @@ Sizes = Annotated[
 Most = Annotated[
     float, typer.Option("--seconds", min=0, help="Give up, or estimate, after this time.")
 ]
+
+
+def kept_of(app: App, keep: str) -> Schedule:
+    """The entries of the Funcs that the schedule called ``keep`` names; none if it is empty.
+
+    Raises:
+        WrongUsage: there is no such schedule, or it has mistakes.
+    """
+    return read_partial(app, app.pipeline(), keep) if keep else NOTHING_FIXED
 
 
 def space_of(

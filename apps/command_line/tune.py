@@ -25,7 +25,15 @@ from spaces.apps.command_line.options import (
     given_schedule,
 )
 from spaces.apps.command_line.program import AsJson, command
-from spaces.apps.command_line.space import Inexact, OptionsName, Preset, Where, space_of
+from spaces.apps.command_line.space import (
+    Inexact,
+    Keep,
+    OptionsName,
+    Preset,
+    Where,
+    kept_of,
+    space_of,
+)
 from spaces.apps.command_line.tuning_view import TuningView, outcomes, shown_ratio
 from spaces.apps.errors import CommandError, Interrupted, WrongUsage
 from spaces.apps.files import is_there
@@ -107,6 +115,7 @@ SHOWN = 5
     "tune unsharp --minutes 2",
     "tune blur --minutes 30 --store blur.sqlite --seed 1",
     "tune harris --trials 20 --options small --strategy top",
+    "tune theirs.hlpipe:out=640x480 --keep own",
 )
 def tune(
     app: AppName,
@@ -117,6 +126,7 @@ def tune(
     options: OptionsName = Preset.EXPERT,
     inexact: Inexact = False,
     where: Where = None,
+    keep: Keep = "",
     cost: CostName = "",
     strategy: StrategyName = DEFAULT,
     schedule: Starts = None,
@@ -130,7 +140,7 @@ def tune(
     goes on where it stopped, also after Ctrl-C or a crash.
     """
     found = find(app)
-    space = space_of(found, device, options, inexact, where=where)
+    space = space_of(found, device, options, inexact, kept_of(found, keep), where)
     if isinstance(space.device, GpuDevice) and (threads or floats is not FloatMode.STRICT):
         raise WrongUsage("--threads and --floats are for the CPU; --device names a GPU.")
     with opened_store(store) as opened:
@@ -143,6 +153,7 @@ def tune(
                     seconds=seconds,
                     trials=trials,
                     options=space.options,
+                    fixed=space.fixed,
                     where=space.where,
                     model=cost,
                     strategy=strategy,

@@ -14,6 +14,7 @@ from spaces.backend.halide.expressions import peer_expressions
 from spaces.backend.halide.names import identifier
 from spaces.backend.halide.peer import failing_as, hl, peer_type
 from spaces.backend.halide.scalars import estimate_scalar, limit_scalar, peer_scalar, read_scalar
+from spaces.model.algorithm.foreign import foreign_code
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.algorithm.promises import Limit, limits
 from spaces.model.expressions.expr import Call, Expr, Variable, cast
@@ -84,6 +85,17 @@ class PeerAlgorithm:
         return self.images[name] if name in self.images else self.funcs[name].output_buffer()
 
     def _define(self, function: Function, index: int, stage: Stage) -> None:
+        code = foreign_code(stage.values)
+        if code is not None:
+            inputs = (self.images.get(name) or self.funcs[name] for name in code.inputs)
+            self.funcs[function.name].define_extern(
+                code.symbol,
+                [hl.ExternFuncArgument(one) for one in inputs],
+                [peer_type(type) for type in function.types],
+                [hl.Var(identifier(name)) for name in function.args],
+                hl.NameMangling.C,
+            )
+            return
         coordinates = tuple(cast(Int32, a) for a in stage.args)
         vars = {name: hl.Var(identifier(name)) for name in function.args}
         rvars = self.rvars[function.name, index] = self._reduction(stage, vars)

@@ -7,7 +7,8 @@ realize it, compile it ahead of time, or paste the text into a generator's ``gen
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
 
 from attrs import define, field
 
@@ -15,6 +16,7 @@ from spaces.backend.halide.calls import halide_calls, loops_made
 from spaces.backend.halide.cpp import CPP_TYPES, Printer
 from spaces.backend.halide.errors import DirectiveError
 from spaces.backend.halide.names import identifier
+from spaces.model.algorithm.foreign import foreign_code
 from spaces.model.algorithm.pipeline import Function, Pipeline, ReductionVar, Stage
 from spaces.model.algorithm.promises import limits
 from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind
@@ -57,6 +59,7 @@ class Source:
     """For each stage, the C++ text of its RVars."""
     _known: Pipeline = field(init=False)
     """The pipeline with the Funcs that directives have added so far."""
+    _inlined: ClassVar[str] = "LoopLevel::inlined()"
 
     def __attrs_post_init__(self) -> None:
         self._known = self.pipeline
@@ -139,6 +142,14 @@ class Source:
         """The RDom, the shared subexpressions, and the definition of one stage."""
         yield from self._reduction(function, index, stage)
         func = self.name("buffer", function.name)
+        code = foreign_code(stage.values)
+        if code is not None:
+            inputs = self._list(self.name("buffer", name) for name in code.inputs)
+            types = self._list(f"type_of<{CPP_TYPES[str(type)]}>()" for type in function.types)
+            vars = self._list(self.name("Var", name) for name in function.args)
+            given = f"{quote(code.symbol)}, {inputs}, {types}, {vars}, NameMangling::C"
+            yield f"{func}.define_extern({given});"
+            return
         printer = self._printer(function, index)
         places = tuple(cast(Int32, a) for a in stage.args)
         parts = [expanded(v, RANDOM) for v in stage.values]
@@ -231,16 +242,23 @@ class Source:
         for call in stage_calls.calls:
             for new in loops_made(call, rvars):
                 rvars.setdefault(new, self.name("RVar", new))
-            directive = DIRECTIVES[call.name].spelled
-            chain.append(f"    .{directive}({self._arguments(call, rvars)})")
+            chain.append(f".{self._directive(call)}({self._arguments(call, rvars)})")
         stage = f".update({stage_calls.stage - 1})" if stage_calls.stage else ""
-        declared = ""
+        added = ""
         if stage_calls.adds is not None:
-            declared = f"Func {self.name('buffer', stage_calls.adds.name)} = "
+            added = self.name("buffer", stage_calls.adds.name)
             self._add(stage_calls.adds)
-        yield f"{declared}{self.name('buffer', stage_calls.func)}{stage}"
-        yield from chain[:-1]
-        yield f"{chain[-1]};"
+        yield from self._statement(added, f"{self.name('buffer', stage_calls.func)}{stage}", chain)
+
+    def _statement(self, added: str, owner: str, chain: list[str]) -> Iterator[str]:
+        """The lines of a chain of directives; it may give a new Func, which is called ``added``."""
+        yield f"Func {added} = {owner}" if added else owner
+        yield from (f"    {call}" for call in chain[:-1])
+        yield f"    {chain[-1]};"
+
+    def _directive(self, call: DirectiveCall) -> str:
+        """The name of the method."""
+        return DIRECTIVES[call.name].spelled
 
     def _add(self, step: Derivation) -> None:
         """Notes the RVars of a Func that a directive adds, and of the stage that it reduces."""
@@ -262,18 +280,30 @@ class Source:
         if call.name == "rfactor":
             names = [self._loop(str(a), rvars) for a in call.args]
             pairs = zip(names[::2], names[1::2], strict=True)
-            return f"{{{', '.join(f'{{{loop}, {var}}}' for loop, var in pairs)}}}"
+            return self._list(self._pair(loop, var) for loop, var in pairs)
         if declared.adds_func:
             names = [self.name("buffer", str(consumer)) for consumer in call.args]
-            return f"{{{', '.join(names)}}}" if len(names) > 1 else ", ".join(names)
+            return self._list(names) if len(names) > 1 else ", ".join(names)
         kinds = [declared.kinds(place)[0] for place in range(len(call.args))]
         return ", ".join(
             self._argument(value, kind, rvars) for value, kind in zip(call.args, kinds, strict=True)
         )
 
+    def _list(self, items: Iterable[str]) -> str:
+        return f"{{{', '.join(items)}}}"
+
+    def _pair(self, first: str, second: str) -> str:
+        return f"{{{first}, {second}}}"
+
+    def _choice(self, value: Choice) -> str:
+        return value.qualified
+
+    def _number(self, value: int) -> str:
+        return str(value).lower()  # also a truth value
+
     def _level(self, func: str, loop: str) -> str:
         if not func and not loop:
-            return "LoopLevel::inlined()"
+            return self._inlined
         stages = [rvars for (name, _), rvars in self._rvars.items() if name == func]
         found = next((rvars[loop] for rvars in stages if loop in rvars), None)
         return f"{self.name('buffer', func)}, {found or self.name('Var', loop)}"
@@ -287,12 +317,11 @@ class Source:
             stage = f".update({value.stage - 1})" if value.stage else ""
             return f"{self.name('buffer', value.func)}{stage}"
         if isinstance(value, Choice):
-            return value.qualified
+            return self._choice(value)
         if isinstance(value, int):
-            return str(value).lower()  # also a truth value
+            return self._number(value)
         if isinstance(value, tuple):
-            pairs = (f"{{{self._loop(n, rvars)}, {a.qualified}}}" for n, a in value)
-            return f"{{{', '.join(pairs)}}}"
+            return self._list(self._pair(self._loop(n, rvars), self._choice(a)) for n, a in value)
         if isinstance(value, Expr):
             return self._condition(value)
         return self._loop(str(value), rvars)

@@ -21,7 +21,7 @@ from spaces.model.schedules.schedule import MemoryType
 
 Statement: TypeAlias = (
     "Block | For | ParallelFor | Allocate | Provide | Store | TupleAssignment | If | Assert"
-    " | Barrier | Prefetch | Recall"
+    " | Barrier | Prefetch | Recall | Invoke"
 )
 
 
@@ -247,6 +247,44 @@ class Prefetch(_Statement):
 
     def __str__(self) -> str:
         return f"prefetch {self.buffer}[{', '.join(map(str, self.at))}]"
+
+
+@frozen
+class Invoke(_Statement):
+    """A call of foreign code, which reads the first of ``arrays`` and fills the last ones, as many
+    as ``outputs``.
+
+    ``mins`` and ``extents`` hold an entry for each dimension of each array, ``counts`` of them for
+    an array: the part of the array that the code gets. ``strides`` are the distances of neighbours
+    in elements, and ``offsets`` the place of the first element in the memory of each array. Both
+    are known when the program is flat.
+    """
+
+    symbol: str
+    arrays: tuple[str, ...]
+    types: tuple[Type, ...]
+    counts: tuple[int, ...]
+    outputs: int
+    mins: tuple[Expr, ...]
+    extents: tuple[Expr, ...]
+    strides: tuple[Expr, ...] = ()
+    offsets: tuple[Expr, ...] = ()
+
+    @property
+    def in_place(self) -> tuple[str, ...]:
+        return self.arrays
+
+    def parts(self, of_dimensions: tuple[Expr, ...]) -> list[tuple[Expr, ...]]:
+        """``of_dimensions`` by array."""
+        found, first = [], 0
+        for count in self.counts:
+            found.append(of_dimensions[first : first + count])
+            first += count
+        return found
+
+    def __str__(self) -> str:
+        read, filled = self.arrays[: -self.outputs], self.arrays[-self.outputs :]
+        return f"{', '.join(filled)} = {self.symbol}({', '.join(read)})"
 
 
 @frozen

@@ -27,6 +27,9 @@ from spaces.model.expressions.types import Type
 OUT_OF_MEMORY = -1
 """The status of a function that gets no memory for its storage."""
 
+FOREIGN_FAILED = -4
+"""The status of a function whose foreign code fails."""
+
 ILL_SIZED = -3
 """The status of a function that is not compiled for the dimensions of a buffer."""
 
@@ -66,6 +69,15 @@ class Module:
         function = ir.Function(self.module, ir.FunctionType(result, arguments), name)
         function.attributes.add("nounwind")
         return function
+
+    def foreign(self, symbol: str, arguments: int) -> Value:
+        """The foreign function of this name, which returns 0 if it succeeds."""
+        name = symbol
+        known = self.module.globals.get(name)
+        if known is None:
+            kind = ir.FunctionType(I32, [POINTER] * arguments)
+            known = ir.Function(self.module, kind, name)
+        return known
 
     def accesses(self) -> Accesses:
         """The tests of accesses for a new function."""

@@ -20,6 +20,7 @@ from spaces.backend.ir.statements import (
     Block,
     For,
     If,
+    Invoke,
     ParallelFor,
     Prefetch,
     Recall,
@@ -31,9 +32,9 @@ from spaces.backend.llvm.alias import LoopHint
 from spaces.backend.llvm.closures import LONG, Closure, loops_in
 from spaces.backend.llvm.expressions import Expressions
 from spaces.backend.llvm.lifetimes import parts_of
-from spaces.backend.llvm.module import ILL_SIZED, OUT_OF_MEMORY, FunctionEmitter
+from spaces.backend.llvm.module import FOREIGN_FAILED, ILL_SIZED, OUT_OF_MEMORY, FunctionEmitter
 from spaces.backend.llvm.operators import FloatMode, llvm_type
-from spaces.backend.llvm.runtime.blocks import I32, I64, POINTER, VOID, Value, i32, i64
+from spaces.backend.llvm.runtime.blocks import I8, I32, I64, POINTER, VOID, Value, i32, i64
 from spaces.backend.llvm.words import load_words, local_bytes, reporting, store_words
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Float64, Int32, Type
@@ -42,6 +43,11 @@ from spaces.model.schedules.schedule import AUTO_STACK_BYTES, MemoryType
 _SHORT = 16
 """LLVM may unroll a loop of up to this many iterations if its body is small, although no schedule
 says so.
+"""
+
+_BUFFER_WORDS = 7
+"""The size of a ``halide_buffer_t``: device handle and interface, host address, flags, element type
+and number of dimensions, address of the dimensions, padding.
 """
 
 _STACK_BYTES = 256 << 10
@@ -155,6 +161,8 @@ class Statements:
                 self._parallel(statement)
             case Recall():
                 self._recall(statement)
+            case Invoke():
+                self._invoke(statement)
             case _:
                 raise TypeError(f"a {type(statement).__name__} is not a statement of CPU code")
 
@@ -308,6 +316,41 @@ class Statements:
             self.statement(node.body)
             self._build.call(module.runtime["keep"], given)
 
+    def _invoke(self, node: Invoke) -> None:
+        """Calls foreign code with a ``halide_buffer_t`` for each array."""
+        build, module = self._build, self.emitter.module
+        mins, extents, strides = map(node.parts, (node.mins, node.extents, node.strides))
+        given = []
+        for number, (name, type) in enumerate(zip(node.arrays, node.types, strict=True)):
+            offset = self.values.index(node.offsets[number])
+            bytes_before = build.mul(offset, i64(type.bytes))
+            first = build.gep(self.values.buffers[name], [bytes_before], source_etype=I8)
+            dimensions = zip(mins[number], extents[number], strides[number], strict=True)
+            words = [
+                word
+                for low, extent, stride in dimensions
+                for word in (self._halves(low, extent), self._halves(stride))
+            ]
+            shape = local_bytes(self.emitter.entry.builder, max(8 * len(words), 1))
+            store_words(build, shape, words)
+            count = len(mins[number])
+            kind = halide_type(type) | count << 32
+            host, described = (build.ptrtoint(p, I64) for p in (first, shape))
+            buffer = local_bytes(self.emitter.entry.builder, 8 * _BUFFER_WORDS)
+            zero = i64(0)
+            store_words(build, buffer, [zero, zero, host, zero, i64(kind), described, zero])
+            given.append(buffer)
+        status = build.call(module.foreign(node.symbol, len(given)), given)
+        self._leave_if(build.icmp_signed("!=", status, i32(0)), i32(FOREIGN_FAILED))
+
+    def _halves(self, low: Expr, high: Expr | None = None) -> Value:
+        """Two numbers of 32 bits as a word, the first one in its low half."""
+        build, rest = self._build, i64((1 << 32) - 1)
+        word = build.and_(self.values.index(low), rest)
+        if high is None:
+            return word
+        return build.or_(word, build.shl(self.values.index(high), i64(32)))
+
     def _bytes(self, type: Type, sizes: Iterable[Expr]) -> Value:
         """The bytes of an array; if they overflow, more bytes than memory can have."""
         build = self._build
@@ -381,6 +424,13 @@ class Statements:
 
     def _leave_if_failed(self, status: Value) -> None:
         self._leave_if(self._build.icmp_signed("!=", status, i32(0)), status)
+
+
+def halide_type(type: Type) -> int:
+    """An element type as a ``halide_type_t``: code, bits, and one lane."""
+    code = {"int": 0, "uint": 1, "float": 2}[type.code]
+    bits = 1 if type.is_bool else type.bits
+    return code | bits << 8 | 1 << 16
 
 
 def _is_short(loop: For) -> bool:

@@ -14,6 +14,7 @@ from spaces.backend.ir.sizes import times
 from spaces.backend.ir.statements import (
     Allocate,
     BufferDimension,
+    Invoke,
     Prefetch,
     Provide,
     Statement,
@@ -126,6 +127,18 @@ class _Flattening:
                 )
             case Prefetch(buffer=name, at=at):
                 return Prefetch(name, (self._index(name, tuple(self.value(a) for a in at)),))
+            case Invoke():
+                mins = tuple(map(self.value, statement.mins))
+                places = zip(statement.arrays, statement.parts(mins), strict=True)
+                return evolve(
+                    statement,
+                    mins=mins,
+                    extents=tuple(map(self.value, statement.extents)),
+                    strides=tuple(
+                        stride for name in statement.arrays for stride in self.layouts[name].strides
+                    ),
+                    offsets=tuple(self._index(name, at) for name, at in places),
+                )
             case Provide(func=name, args=args, value=value, update=update):
                 index = self._index(name, tuple(self.value(a) for a in args))
                 return Store(name, index, self.value(value), update=update)

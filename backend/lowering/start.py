@@ -15,6 +15,7 @@ from spaces.backend.ir.statements import (
     Assert,
     For,
     If,
+    Invoke,
     Provide,
     Recall,
     Statement,
@@ -28,13 +29,14 @@ from spaces.backend.lowering.analyses.hints import ALL_BUT_HINTS, is_hinted
 from spaces.backend.lowering.analyses.size_checks import size_checks
 from spaces.backend.lowering.analyses.updates import updates_of
 from spaces.backend.lowering.prefetch import prefetches
+from spaces.model.algorithm.foreign import foreign_code
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.algorithm.required import required
 from spaces.model.algorithm.undefined import is_nothing
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Call, Expr, component_names, constant, logical
 from spaces.model.expressions.rewrite import rewrite, substitute
-from spaces.model.expressions.types import Int32
+from spaces.model.expressions.types import Int32, Type
 from spaces.model.nest import loopnest
 from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.loopnest import Compute, HoistedStorage, Loop, LoopNest, NestNode, Produce
@@ -80,6 +82,49 @@ def _recall(func: str, key: tuple[Expr, ...], body: Statement, bounds: Bounds) -
     return Recall(identity, key, stored.buffers, stored.types, stored.extents, body)
 
 
+def _invoked(node: Produce, bounds: Bounds) -> Statement:
+    """The call of the foreign code that computes the box of a Func."""
+    pipeline = bounds.pipeline
+    function = pipeline.function(node.func)
+    code = foreign_code(function.stages[0].values)
+    assert code is not None
+    ends = [(i.min, i.max) for i in node.box if i.min is not None and i.max is not None]
+    assert len(ends) == len(node.box), "verify refuses boxes without limits"
+    given = [(*_array(name, bounds), *_held(name, bounds)) for name in code.inputs]
+    mins = tuple(low for low, _ in ends)
+    extents = tuple(high - low + constant(1, Int32) for low, high in ends)
+    given.append((function.buffers, function.types, mins, extents))
+    return Invoke(
+        code.symbol,
+        arrays=tuple(name for buffers, *_ in given for name in buffers),
+        types=tuple(type for _, types, *_ in given for type in types),
+        counts=tuple(len(mins) for buffers, _, mins, _ in given for _ in buffers),
+        outputs=len(function.buffers),
+        mins=tuple(low for buffers, _, mins, _ in given for _ in buffers for low in mins),
+        extents=tuple(e for buffers, _, _, extents in given for _ in buffers for e in extents),
+    )
+
+
+def _array(name: str, bounds: Bounds) -> tuple[tuple[str, ...], tuple[Type, ...]]:
+    """The arrays of a Func or image, and their types."""
+    if bounds.pipeline.is_image[name]:
+        return (name,), (bounds.pipeline.image(name).type,)
+    function = bounds.pipeline.function(name)
+    return function.buffers, function.types
+
+
+def _held(name: str, bounds: Bounds) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """The coordinates that the array of a Func or image holds: mins and extents."""
+    stored = bounds.allocations.get(name)
+    if stored is not None:
+        return stored.mins, stored.extents
+    pipeline = bounds.pipeline
+    is_image = pipeline.is_image[name]
+    count = pipeline.image(name).dimensions if is_image else len(pipeline.function(name).args)
+    mins = tuple(size_variable(name, "min", d) for d in range(count))
+    return mins, tuple(size_variable(name, "extent", d) for d in range(count))
+
+
 _HOISTED = "{}.hoisted"
 """The name of the buffer that holds the memory hoisted for a Func."""
 
@@ -89,6 +134,9 @@ def _statement(node: NestNode, bounds: Bounds) -> Statement:
         case Loop(var=var):
             body = block(*prefetches(bounds, var), _statements(node.body, bounds))
             return For(var.var, var.min, var.extent, var.kind, body, var.partition)
+        case Produce(func=func) if bounds.pipeline.function(func).is_opaque:
+            body = _invoked(node, bounds)
+            return body if node.key is None else _recall(func, node.key, body, bounds)
         case Produce():
             body = _statements(node.body, bounds)
             return body if node.key is None else _recall(node.func, node.key, body, bounds)

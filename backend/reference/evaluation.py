@@ -26,6 +26,7 @@ from spaces.backend.reference.boxes import (
 from spaces.backend.reference.formula import Environment, Formula, Read
 from spaces.backend.reference.requirements import Requirements
 from spaces.backend.reference.updates import Domain, OutgrownError, UpdateRun, where
+from spaces.model.algorithm.foreign import ForeignArray, callable_of, foreign_code
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.expressions.expr import Call, Expr, Variable, cast, walk
 from spaces.model.expressions.types import Int32
@@ -151,6 +152,8 @@ class _Evaluation:
 
     def _computed(self, function: Function, box: IntegerBox) -> Values:
         """The values of a Func on ``box`` after all of its stages."""
+        if function.is_opaque:
+            return self._called(function, box)
         pure, *updates = function.stages
         domain = self._domain(function, pure, box)
         read = partial(self._read, function.name, None)
@@ -163,6 +166,27 @@ class _Evaluation:
         for stage in updates:
             domain = self._domain(function, stage, box)
             UpdateRun(function, stage, domain, own, self._constants, read).run()
+        return own
+
+    def _called(self, function: Function, box: IntegerBox) -> Values:
+        """The values on ``box`` that foreign code computes."""
+        code = foreign_code(function.stages[0].values)
+        assert code is not None
+        call = callable_of(code.symbol)
+        if call is None:
+            raise ArgumentError(
+                f"The C function {code.symbol} computes Func {function.name}, and the reference "
+                "calls only Python: make a callable known by this symbol (know_callable)."
+            )
+        own = Values(box, tuple(np.zeros(shape(box), type.dtype) for type in function.types))
+        read = [self._images.get(name) or self._done[name] for name in code.inputs]
+        call(
+            *(
+                ForeignArray(array, tuple(low for low, _ in values.box))
+                for values in (*read, own)
+                for array in values.arrays
+            )
+        )
         return own
 
     def _fill(self, own: Values, pure: Stage, env: Environment, read: Read) -> None:

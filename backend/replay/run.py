@@ -91,6 +91,10 @@ def _replayed(
     program: _Program,
 ) -> Replay:
     pipeline = nest.pipeline
+    opaque = [function.name for function in pipeline.functions if function.is_opaque]
+    if opaque:
+        reason = f"It was not run: foreign code computes {', '.join(opaque)}."
+        return Replay(dict(sizes), (), (), (), reason)
     try:
         inputs = inputs_for(nest, sizes)
         if not all(holds(condition, inputs.constants) for condition in nest.assumptions):

@@ -30,6 +30,7 @@ from spaces.enumerate.space.further_sizes import as_sizes
 from spaces.enumerate.space.options import Options, default_options
 from spaces.enumerate.space.restrictions.restriction import Restriction
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.space import NOTHING_FIXED
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
@@ -56,6 +57,7 @@ def tune(
     seconds: float | None = 600.0,
     trials: int | None = None,
     options: Options | None = None,
+    fixed: Schedule = NOTHING_FIXED,
     where: Iterable[Restriction] = (),
     model: str = "",
     strategy: str | TuningStrategy | None = None,
@@ -81,6 +83,8 @@ def tune(
         seconds: the time limit; None for none.
         trials: how many schedules are measured at most; None for no limit.
         options: the options of the space; by default :meth:`Options.expert`.
+        fixed: entries of Funcs that every schedule keeps, such as
+            :attr:`HalideProgram.fixed`; the others are decided.
         where: restrictions of the space.
         model: the cost model that chooses what is measured; by default ``reuse`` on a CPU and
             ``occupancy`` on a GPU.
@@ -116,7 +120,9 @@ def tune(
     chosen = target or device("cpu")
     if isinstance(chosen, GpuDevice) and float_mode is not FloatMode.STRICT:
         raise ValueError(f"Float modes are for code for CPUs, and {chosen.name} is a GPU.")
-    space = ScheduleSpace(pipeline, chosen, options or default_options(chosen), where=tuple(where))
+    space = ScheduleSpace(
+        pipeline, chosen, options or default_options(chosen), fixed, where=tuple(where)
+    )
     opened = store if isinstance(store, TuningStore) else TuningStore.open(store or default_store())
     model = model or default_model(chosen)
     deadline = Deadline.after(None if seconds is None else seconds_given("tune(seconds)", seconds))

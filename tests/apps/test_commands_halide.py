@@ -119,3 +119,13 @@ def test_a_search_keeps_what_is_scheduled_in_halide(file: Path) -> None:
     schedule = parse_schedule(found["schedule"], program.pipeline)
     assert program.scheduled == ("blur", "h", "out")
     assert schedule == program.schedule
+
+
+def test_draws_keep_it_too(file: Path) -> None:
+    program = read_hlpipe(file)
+    given = f"{file}:in=200x200,out=64x48,p=3"
+    out, _ = spaces("sample", given, "--options", "small", "--keep", "own", "--json")
+    (text,) = json.loads(out)["schedules"]
+    drawn = parse_schedule(text, program.pipeline)
+    for name in program.scheduled:
+        assert drawn.of(name) == program.schedule.of(name)

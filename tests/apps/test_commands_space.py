@@ -40,6 +40,14 @@ def test_count_tells_numbers_as_json():
     assert 0 < told["legal"] <= told["candidates"]
 
 
+def test_what_is_kept_is_decided_no_more(sched):
+    kept = ("toy_sum", *SMALL, "--keep", sched("f.vectorize(x, 8)"))
+    for command in ("enumerate", "sample"):
+        assert spaces(command, *kept)[0] == "# 1\nf.vectorize(x, 8)\n"
+    assert spaces("count", *kept)[0] == "1 candidates\n1 legal schedule\n"
+    assert spaces("rank", *kept, "--schedule", sched("f.vectorize(x, 8)"))[0] == "0\n"
+
+
 def test_search_is_reproducible_and_sorted():
     arguments = ("search", "blur", *SMALL, "--strategy", "exhaustive", "--top", "3", "--json")
     out, _ = spaces(*arguments)
@@ -185,7 +193,8 @@ def test_estimates_that_no_schedule_can_meet_are_one_sentence(tmp_path, sched, c
     assert "image im holds 0 to 63 in dimension 0, but 1 to 64 is needed" in err
 
 
-def test_count_names_no_upper_limit_where_loops_are_decided_one_by_one():
+def test_count_names_no_upper_limit_where_loops_are_decided_one_by_one(clock):
+    clock.step = 1e-3
     arguments = ("count", "harris", "--options", "everything", "--seconds", "2")
     told = json.loads(spaces(*arguments, "--json")[0])
     assert (told["candidates"], told["high"], told["exact"]) == (None, None, False)
@@ -209,10 +218,13 @@ def test_count_in_no_time_knows_bounds():
     assert "The time was too short to draw a schedule" in out
 
 
-def test_a_count_that_runs_out_of_time_gives_bounds_and_an_estimate(monkeypatch):
-    """As if iir_blur had few enough candidates for an exact count."""
+def test_a_count_that_runs_out_of_time_gives_bounds_and_an_estimate(monkeypatch, clock):
+    """As if iir_blur had few enough candidates for an exact count, and each look at the clock took
+    a fifth of a millisecond.
+    """
     monkeypatch.setattr(count, "EXACT_UP_TO", 10**12)
     monkeypatch.setattr(count, "COUNTING", 0.2)
+    clock.step = 2e-4
     arguments = ("count", "iir_blur", "--options", "small", "--seconds", "3", "--json")
     told = json.loads(spaces(*arguments)[0])
     estimate = told["estimate"]
@@ -221,15 +233,17 @@ def test_a_count_that_runs_out_of_time_gives_bounds_and_an_estimate(monkeypatch)
     assert 0 < estimate["low"] <= estimate["legal"] <= estimate["high"]
 
 
-def test_a_count_without_a_draw_says_so(monkeypatch):
+def test_a_count_without_a_draw_says_so(monkeypatch, clock):
+    clock.step = 1e-3
     monkeypatch.setattr(count, "_estimates", lambda *given: [])
     out, _ = spaces("count", "unsharp", "--options", "everything", "--seconds", "4")
     assert re.search(r"legal schedules: at least [\d,]+\n", out)
     assert out.endswith("The time was too short to draw a schedule, so there is no estimate.\n")
 
 
-def test_count_estimates_a_space_that_decides_loop_by_loop():
-    told = json.loads(spaces("count", "toy_sum", "--seconds", "8", "--json")[0])
+def test_count_estimates_a_space_that_decides_loop_by_loop(clock):
+    clock.step = 1e-3
+    told = json.loads(spaces("count", "toy_sum", "--seconds", "4", "--json")[0])
     estimate = told["estimate"]
     assert 0 < told["low"]
     assert 0 < estimate["low"] < estimate["legal"]

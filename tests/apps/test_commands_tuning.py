@@ -3,15 +3,17 @@
 import json
 import sqlite3
 import sys
+from functools import partial
 
 import attrs
 import pytest
 
 from spaces import Calibration, Prices, TuningStore, compile_best, default_store, device
-from spaces.apps.command_line import calibrate, tuning_view
+from spaces.apps.command_line import calibrate, tune, tuning_view
 from spaces.apps.loading import load_function
 from spaces.tuning.identity import this_machine
 from tests.apps.command_line import files, spaces
+from tests.tuning.fakes import FakeMeasurer
 
 OWN = """
 import spaces
@@ -51,6 +53,20 @@ def test_a_study_is_summed_up_and_goes_on(own, tmp_path):
     assert again["best"]["ratio"] > 0
     same = json.loads(spaces(*arguments, "--trials", "5", "--json")[0])
     assert same == again
+
+
+def test_a_study_keeps_what_is_scheduled(own, tmp_path, monkeypatch):
+    without_a_clock = partial(tune.tune_pipeline, measurer=FakeMeasurer())
+    monkeypatch.setattr(tune, "tune_pipeline", without_a_clock)
+    (tmp_path / "kept.sched").write_text("twice.compute_root().vectorize(x, 8)\n")
+    path = tmp_path / "kept.sqlite"
+    kept = ("--keep", tmp_path / "kept.sched", "--options", "small", "--strategy", "random")
+    spaces("tune", own, "--store", path, *kept, "--trials", "3", "--seconds", "5")
+    with TuningStore.open(path) as opened:
+        trials = opened.trials(1)
+        (entry,) = {one.schedule.of("twice") for one in trials}
+        assert entry.compute.is_root
+        assert len(trials) > 1
 
 
 def test_a_strategy_has_a_name(own, tmp_path):

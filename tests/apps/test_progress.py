@@ -10,6 +10,7 @@ from spaces import Done, Expanded, Found, Improved, Schedule, Scored
 from spaces.apps.command_line import progress
 from spaces.apps.command_line.progress import Reporter
 from spaces.apps.command_line.search import follow
+from spaces.model import deadline
 from tests.apps.command_line import spaces
 from tests.clocks import Clock
 
@@ -68,6 +69,9 @@ def test_counts_and_proofs_show_progress(monkeypatch, arguments, phase) -> None:
 )
 def test_draws_show_progress(monkeypatch, arguments, phase) -> None:
     monkeypatch.setattr(progress, "EVERY", 0.0)
+    looks = Clock()
+    looks.step = 1e-3
+    monkeypatch.setattr(deadline, "monotonic", looks)
     name, *more = arguments
     _, err = spaces(name, "toy_sum", "--options", "expert", *more)
     shown = [text for text in err.splitlines() if phase in text]

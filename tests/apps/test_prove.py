@@ -15,6 +15,7 @@ from spaces.apps.command_line.proving import MEANINGLESS, all_obligations, prove
 from spaces.constraints.examples.catalogue import EXAMPLES
 from spaces.constraints.examples.example import Example
 from spaces.model.expressions.expr import Const, walk
+from tests.clocks import Clock
 
 FOLDED = "blur_x.store_root().compute_at(blur_y, y).fold_storage(y, 2)"
 
@@ -142,8 +143,9 @@ def test_wrong_usage_is_a_sentence(words: list[str], said: str) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.rule)
-def test_no_broken_schedule_is_too_broken(example: Example) -> None:
+def test_no_broken_schedule_is_too_broken(example: Example, clock: Clock) -> None:
     """Each schedule either has no loop nest, because its rule is about form, or has obligations."""
+    clock.step = 1e-3
     broken = example.broken
     findings = prove_schedule(broken.pipeline, broken.schedule, broken.device, 0.1)
     assert not findings.verdict.legal
@@ -155,6 +157,7 @@ SHOWN = {"order.reduction", "race.update", "storage.fold-too-small"}
 
 
 @pytest.mark.parametrize("example", [e for e in EXAMPLES if e.rule in SHOWN], ids=lambda e: e.rule)
+@pytest.mark.usefixtures("clock")  # which stands still
 def test_rules_about_wrong_values_are_shown_to_be(example: Example) -> None:
     broken = example.broken
     findings = prove_schedule(broken.pipeline, broken.schedule, broken.device, 5.0)
@@ -168,6 +171,7 @@ def test_rules_about_wrong_values_are_shown_to_be(example: Example) -> None:
     ("app", "name"),
     [("depthwise_conv", "cpu"), ("depthwise_conv", "gpu"), ("max_filter", "gpu"), ("bgu", "gpu")],
 )
+@pytest.mark.usefixtures("clock")  # which stands still
 def test_nothing_is_unknown_of_fused_tiles_and_rows_of_unknown_length(app: str, name: str) -> None:
     pipeline = APPS[app].pipeline()
     target = device("sm_80" if name == "gpu" else "cpu")

@@ -245,7 +245,7 @@ def assert_compiled_as_evaluated(
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_values_and_conditions(name: str) -> None:
-    for turn, form in enumerate(some(name, examples(5, fewest=2))):
+    for turn, form in enumerate(some(name, examples(5, fewest=1))):
         kinds = {k: v for k, v in ANYWHERE.items() if k != "condition" or name not in ROUNDED}
         funcs = [f for making in kinds.values() for f in making(form)]
         assert_compiled_as_evaluated(name, pipeline(funcs), name in ROUNDED, turn)
@@ -254,7 +254,7 @@ def test_values_and_conditions(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in OPERATORS if n not in ROUNDED])
 def test_places(name: str) -> None:
     # The type that values above have in vectors is here in loops first, which are optimised.
-    for turn, form in enumerate(some(name, examples(3, fewest=2)), start=3):
+    for turn, form in enumerate(some(name, examples(3, fewest=1)), start=3):
         # require() may stand only in values.
         direct = ("where", "left side") if name == REQUIRE else ()
         kinds = {k: v for k, v in PLACES.items() if k not in direct}

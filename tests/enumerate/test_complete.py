@@ -32,6 +32,7 @@ from tests.enumerate.pipelines import (
     shuffled,
     two_outputs,
 )
+from tests.examples import some
 
 CPU, GPU = device("cpu"), device("sm_80")
 STRIPS = Options(root=("strips",), row_tiles=(32, 128), tiles=(8, 512), lanes=(1,))
@@ -77,10 +78,9 @@ TOPICS["compute_with"] = (
 TOPICS["compute_with, with an entry decided first"] = (
     planes(32), "second.vectorize(x, 8).parallel(y)", CPU, with_directives("compute_with")
 )  # fmt: skip
-by_case = pytest.mark.parametrize("name", CASES)
 
 
-@pytest.mark.parametrize("name", [*CASES, *TOPICS])
+@pytest.mark.parametrize("name", some([*CASES, *TOPICS]))
 def test_completions_are_those_of_the_solver_and_of_brute_force(name: str):
     pipe, text, on, options = (CASES | TOPICS)[name]
     partial = parse_partial(text, pipe)
@@ -113,19 +113,36 @@ def branches(width: int = 16, height: int = 8):
 
 @pytest.mark.parametrize(
     ("pipe", "given", "more", "shared"),
-    [
-        (forked(32, readers=3), "middle.compute_root()", {"placements": ("root",)}, {0, 1, 2}),
-        (planes(32), "", ALIGNED, {0, 1}),
-        (branches(), "out.parallel(y)", {"root": ("serial",), "storage": "compute"}, {0, 1}),
-        (
-            branches(),
-            "out.parallel(y)",
-            {"storage": "compute", "where": ["points(first) > 128"]},
-            {0, 1},
-        ),
-        (planes(32), "first.vectorize(x, 8).parallel(y)", ALIGNED, {0}),
-    ],
-    ids=["three", "aligned", "at loops", "restricted", "a given one is decided last"],
+    some(
+        pytest.param(*case, id=name)
+        for name, case in {
+            "restricted": (
+                branches(),
+                "out.parallel(y)",
+                {"storage": "compute", "where": ["points(first) > 128"]},
+                {0, 1},
+            ),
+            "three": (
+                forked(32, readers=3),
+                "middle.compute_root()",
+                {"placements": ("root",)},
+                {0, 1, 2},
+            ),
+            "aligned": (planes(32), "", ALIGNED, {0, 1}),
+            "at loops": (
+                branches(),
+                "out.parallel(y)",
+                {"root": ("serial",), "storage": "compute"},
+                {0, 1},
+            ),
+            "a given one is decided last": (
+                planes(32),
+                "first.vectorize(x, 8).parallel(y)",
+                ALIGNED,
+                {0},
+            ),
+        }.items()
+    ),
 )
 def test_the_solver_shares_loops_as_the_process_does(pipe, given, more, shared):
     where = more.get("where", ())
@@ -139,7 +156,7 @@ def test_the_solver_shares_loops_as_the_process_does(pipe, given, more, shared):
     assert {everything.schedule(choice) for choice in solved.choices} == set(listed)
 
 
-@by_case
+@pytest.mark.parametrize("name", some(CASES))
 def test_completions_are_the_members_of_the_whole_space_that_agree(name: str):
     """Entries by hand are often outside the options of the space; open entries never are."""
     pipe, _, on, options = CASES[name]

@@ -9,8 +9,10 @@ import spaces
 from spaces import Options, PartialPredicate, Schedule, ScheduleSpace, explain_empty, verify
 from spaces.constraints.solver.emptiness import Emptiness
 from spaces.enumerate.space.completing.dead_ends import explain_dead_ends
+from tests.clocks import Clock
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, copied, line, two_outputs
+from tests.examples import some
 
 GPU = spaces.device("sm_80")
 FEW = Options(root=("strips",), row_tiles=(16,), tiles=(4, 64), lanes=(1,))
@@ -44,7 +46,7 @@ def test_loops_decided_one_by_one_are_explained() -> None:
     assert serial.schedule.of("f").stages[0].loops[0].kind.value == "serial"
 
 
-@pytest.mark.parametrize("directive", ["in_", "clone_in", "compute_with", "hoist_storage"])
+@pytest.mark.parametrize("directive", some(["in_", "clone_in", "compute_with", "hoist_storage"]))
 def test_spaces_are_explained_whatever_they_decide(directive: str) -> None:
     pipeline = copied(64) if directive == "in_" else two_outputs(64)
     space = ScheduleSpace(pipeline, FOUR_CORES, evolve(FEW, directives=(directive,)))
@@ -118,7 +120,8 @@ def test_without_one_of_the_reasons_a_schedule_is_left() -> None:
     }
 
 
-def test_a_walk_that_takes_too_long_is_unknown() -> None:
+def test_a_walk_that_takes_too_long_is_unknown(clock: Clock) -> None:
+    clock.step = 1e-3
     space = ScheduleSpace(blur(), FOUR_CORES, where=["lanes(blur_x) >= 4096"])
     found = explain_dead_ends(space.start(), seconds=0.2)
     assert (found.answer, found.rules) == ("unknown", ())

@@ -52,7 +52,7 @@ def test_nests_are_found_from_the_funcs_around() -> None:
 
 def test_what_recurs_in_a_chain_gets_no_price() -> None:
     """The first two nests do, and the outermost loops of each nest after them."""
-    length, first = 100, 40
+    length, first = 64, 40
     space = spaces.ScheduleSpace(stencils(length), CPU)
     events = list(spaces.search(space, None, spaces.Stagewise()))
     priced = [event.structures for event in events if isinstance(event, spaces.Scored)]

@@ -34,6 +34,7 @@ from spaces.model.formulas.algebra import INTEGERS, read
 from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.parameters import bind
 from tests.enumerate.pipelines import blur, row_sums
+from tests.examples import examples
 from tests.small_space import small_space
 
 CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
@@ -150,7 +151,7 @@ def test_a_serial_output_limits_the_tasks_of_all_completions(text: str, ruled_ou
 def test_masks_agree_with_single_schedules_where_loops_are_decided(text: str) -> None:
     chosen = random.Random(text)
     space = ScheduleSpace(BLUR, CPU, Options.expert(CPU), where=[parse_restriction(text)])
-    for _ in range(2):
+    for _ in range(examples(2, fewest=1)):
         state = space.start().at_random(chosen).state
         structure = Schedule(state.entries, state.pipeline.derivations)
         names = list(state.numbers)[:2]
@@ -220,6 +221,7 @@ def test_a_python_predicate_is_estimated_and_not_counted() -> None:
         _ = space.fingerprint
 
 
+@pytest.mark.usefixtures("clock")  # which stands still: to explain it takes as long as it takes
 def test_an_empty_restricted_space_is_explained() -> None:
     space = small_space(BLUR, CPU, where=[spaces.bytes_stored("blur_x") < 0])
     assert space.count() == 0

@@ -27,7 +27,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import UInt8
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, chain, equalized, long_chain
-from tests.examples import some
+from tests.examples import examples, some
 from tests.search_runs.run import CPU_ONLY, STRATEGIES, drawn
 
 CPU, GPU = device("cpu"), device("sm_80")
@@ -84,7 +84,7 @@ def _two_stencils(width: int, height: int) -> Pipeline:
     return pipeline(b, estimates={b: [width, height]})
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8, fewest=2))
 @example(width=300, height=1000)
 @given(width=st.integers(30, 1100), height=st.integers(30, 1100))
 def test_so_it_is_where_a_normal_form_is_cheaper(width: int, height: int) -> None:

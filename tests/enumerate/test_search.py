@@ -356,9 +356,8 @@ def test_beam_uses_threads_and_lanes() -> None:
 
 def test_nothing_legal_is_said() -> None:
     too_long = schedule(blur()).split("x", "x", "xi", 100_000).schedule.of("blur_y")
-    small = ScheduleSpace(
-        blur(), FOUR_CORES, Options.small(FOUR_CORES), fixed=Schedule((too_long,))
-    )
+    few = Options(root=("strips",), row_tiles=(32,), tiles=(8,), lanes=(1,))
+    small = ScheduleSpace(blur(), FOUR_CORES, few, fixed=Schedule((too_long,)))
     for strategy in ("exhaustive", "stagewise"):
         with pytest.raises(EmptySpaceError, match="found no legal schedule of blur_y for cpu"):
             best(search(small, "reuse", strategy))

@@ -266,7 +266,8 @@ def test_a_choice_costs_the_same_in_each_part() -> None:
 
 def test_nothing_simple_is_legal_and_the_sentence_says_so() -> None:
     too_long = schedule(blur()).split("x", "x", "xi", 100_000).schedule.of("blur_y")
-    space = ScheduleSpace(blur(), FOUR_CORES, Options(), fixed=Schedule((too_long,)))
+    few = Options(root=("strips",), row_tiles=(32,), tiles=(8,), lanes=(1,))
+    space = ScheduleSpace(blur(), FOUR_CORES, few, fixed=Schedule((too_long,)))
     with pytest.raises(EmptySpaceError, match="No simple schedule is legal, and the search found"):
         best(search(space, "reuse", "stagewise"))
 

@@ -9,10 +9,20 @@ import pytest
 pytest.importorskip("halide", reason="Halide's Python package is not installed")
 
 import halide as hl
+import numpy as np
 
-from spaces import HalideImportError, format_schedule, from_halide, read_hlpipe
+from spaces import (
+    HalideImportError,
+    compile_cpu,
+    device,
+    format_schedule,
+    from_halide,
+    read_hlpipe,
+    verify,
+)
 from spaces.backend.halide.incoming.names import plain_names
 from spaces.model.schedules.derivations import Clone, Wrap
+from tests.differential.quick_code import quick_code
 
 x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 
@@ -29,7 +39,7 @@ def test_all_problems_of_definitions_come_at_once() -> None:
     half = hl.ImageParam(hl.Float(16), 1, "half")
     data = hl.ImageParam(hl.Int(32), 1, "data")
     foreign, printed, stride = hl.Func("foreign"), hl.Func("printed"), hl.Func("stride")
-    foreign.define_extern("make_it", [], hl.Int(32), [x])
+    foreign.define_extern("make_it", [hl.ExternFuncArgument(data)], hl.Int(32), [x])
     printed[x] = hl.print(data[x], "is a value")
     printed[x] += hl.i32(hl.target_bits())
     stride[x] = data.dim(0).stride() + foreign[x] + hl.i32(half[x])
@@ -37,6 +47,7 @@ def test_all_problems_of_definitions_come_at_once() -> None:
     out[x] = printed[x] + stride[x]
     found = problems(out)
     assert found["Func foreign"].startswith("foreign code, make_it, defines it (define_extern)")
+    assert "give needs={'foreign': ...}" in found["Func foreign"]
     assert found["value of Func printed"].startswith("printing values (print, print_when)")
     assert "target_bits" in found["value of update 0 of Func printed"]
     assert "float16" in found["image half"]
@@ -46,30 +57,76 @@ def test_all_problems_of_definitions_come_at_once() -> None:
 
 def test_all_problems_of_schedules_come_at_once() -> None:
     data = hl.ImageParam(hl.Int(32), 2, "data")
-    ring, later, far, hot, lanes, racy, out = (
-        hl.Func(n) for n in ("ring", "later", "far", "hot", "lanes", "racy", "out")
-    )
+    far, hot, lanes, racy, out = (hl.Func(n) for n in ("far", "hot", "lanes", "racy", "out"))
     key = hl.Param(hl.Int(32), "key")
-    for func in (ring, later, far, hot, lanes):
+    for func in (far, hot, lanes):
         func[x, y] = data[x, y] + x
     r = hl.RDom([(0, 4)], "r")
     racy[x, y] = 0
     racy[data[r, y] & 3, y] += r
-    out[x, y] = ring[x, y] + later[x, y] + far[x, y] + hot[x, y] + lanes[x, y] + racy[x, y]
-    ring.compute_at(out, x).hoist_storage(out, y).ring_buffer(key)
-    later.compute_root().async_()
+    out[x, y] = far[x, y] + hot[x, y] + lanes[x, y] + racy[x, y]
     far.compute_root().store_in(hl.MemoryType.VTCM)
     hot.compute_root().bound(x, 0, key)
     lanes.compute_root().gpu_lanes(x)
     racy.compute_root().update().allow_race_conditions()
     found = problems(out)
     assert {place for place in found if "lanes" not in place} == {
-        *("schedule of Func ring", "schedule of Func later", "schedule of Func far"),
-        *("schedule of Func hot", "update 0 of Func racy"),
+        *("schedule of Func far", "schedule of Func hot", "update 0 of Func racy"),
     }
     assert "`key`; schedules here have numbers" in found["schedule of Func hot"]
     assert "VTCM" in found["schedule of Func far"]
     assert "GPULane" in found["loop x of definition of Func lanes"]
+
+
+def test_funcs_that_halide_computes_beside_their_readers_are_computed_before_them() -> None:
+    def funcs(number: int):
+        data = hl.ImageParam(hl.Int(32), 2, "data")
+        ring, later, out = hl.Func("ring"), hl.Func("later"), hl.Func("out")
+        ring[x, y] = data[x, y] * number
+        later[x, y] = ring[x, y] + ring[x + 1, y]
+        out[x, y] = later[x, y] ^ later[x, y + 1]
+        ring.compute_at(out, y).hoist_storage_root().ring_buffer(2).async_()
+        later.compute_root().async_()
+        ring.compute_at(later, y)
+        return data, out
+
+    data, out = funcs(3)
+    found = from_halide(out, estimates={"out": [16, 8], "data": [17, 9]})
+    text = format_schedule(found.schedule, found.pipeline)
+    assert text == "later.compute_root()\nring.compute_at(later, y).hoist_storage_root()"
+    assert [note.partition(" is left out")[0] for note in found.notes] == [
+        *("async() of Func ring", "ring_buffer() of Func ring", "async() of Func later"),
+    ]
+    checked = verify(found.pipeline, found.schedule, device("cpu"))
+    values = np.arange(9 * 17, dtype=np.int32).reshape(9, 17)
+    with quick_code():
+        ours = compile_cpu(checked)({"data": values})["out"]
+    data.set(hl.Buffer(values))
+    assert (np.array(out.realize([16, 8])) == ours).all()
+
+
+def test_wrappers_for_funcs_outside_of_the_pipeline_are_ignored() -> None:
+    inner, other, out = hl.Func("inner"), hl.Func("other"), hl.Func("out")
+    inner[x] = x * x
+    other[x] = inner[x] + 1
+    out[x] = inner[x] + 2
+    inner.in_(other).compute_root()
+    inner.compute_root()
+    found = from_halide(out)
+    assert [func.name for func in found.pipeline.functions] == ["inner", "out"]
+    assert found.schedule.derivations == ()
+
+
+def test_the_key_of_kept_results_is_left_out() -> None:
+    shift = hl.Param(hl.Int(32), "shift")
+    table, out = hl.Func("table"), hl.Func("out")
+    table[x] = x + shift
+    out[x] = table[x & 7]
+    table.compute_root().memoize(hl.EvictionKey(shift))
+    found = from_halide(out)
+    assert found.schedule.of("table").memoized
+    (note,) = found.notes
+    assert note.startswith("The eviction key of memoize() of Func table is left out")
 
 
 def test_conditions_inside_conditions() -> None:

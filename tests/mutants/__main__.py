@@ -1,7 +1,8 @@
 """``python -m tests.mutants [PLACE ...]``: plant bugs one at a time, and see which test notices.
 
 Goes on where it was stopped: what became of a bug is not asked again until its function changes.
-``python -m tests.mutants --cover`` notes first which tests run which lines.
+``python -m tests.mutants --cover`` notes first which tests run which lines; with places, those of
+some files or folders of tests.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def arguments() -> argparse.Namespace:
         "places",
         nargs="*",
         metavar="PLACE",
-        help="files or folders of the product, names of bugs by hand, or by-hand; none means all",
+        help="files or folders of the product (with --cover: of tests), names of bugs by hand, or "
+        "by-hand; none means all",
     )
     parser.add_argument("--cover", action="store_true", help="note which tests run which lines")
     parser.add_argument(
@@ -62,7 +64,7 @@ def main() -> None:
     console = Console()
     with _servers(given.processes) as servers:
         if given.cover:
-            _cover(servers, console)
+            _cover(servers, given.places, console)
             return
         root = servers[0].workshop.root
         try:
@@ -87,10 +89,13 @@ def main() -> None:
     sys.exit(any(trial.fate != "killed" for trial in trials))
 
 
-def _cover(servers: Sequence[Collected], console: Console) -> None:
+def _cover(servers: Sequence[Collected], places: Sequence[str], console: Console) -> None:
+    tests = covering.tests_below(places, servers[0].tests)
+    if not tests:
+        sys.exit(f"There are no tests below {', '.join(places)}.")
     with Progress(*_COLUMNS, console=console) as progress:
-        task = progress.add_task("Noting", total=len(servers[0].tests))
-        covering.note(servers, lambda number: progress.advance(task, number))
+        task = progress.add_task("Noting", total=len(tests))
+        covering.note(servers, tests, lambda number: progress.advance(task, number))
 
 
 @contextmanager

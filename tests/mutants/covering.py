@@ -97,10 +97,22 @@ def definition_at(commit: str, now: Definition) -> Definition | None:
     return next(iter([*same, *found]), None)
 
 
+def tests_below(places: Sequence[str], tests: Iterable[str]) -> list[str]:
+    """The tests below some files or folders; all tests if there is no place."""
+    return [
+        test
+        for test in tests
+        if not places or any(Path(test.partition("::")[0]).is_relative_to(p) for p in places)
+    ]
+
+
 def note(
-    servers: Sequence[Collected], advance: Callable[[int], None], folder: Path = FOLDER
+    servers: Sequence[Collected],
+    tests: Sequence[str],
+    advance: Callable[[int], None],
+    folder: Path = FOLDER,
 ) -> Covering:
-    """Note the lines of all tests that no run before has noted, with several processes at a time.
+    """Note the lines of those tests that no run before has noted, with several processes at a time.
 
     Each part is written when it is noted; the next call goes on there. ``advance`` hears how many
     tests have been noted since.
@@ -111,8 +123,8 @@ def note(
     seconds = dict(known.seconds) if known else {}
     data = coverage.CoverageData(str(folder / "lines"))
     data.read()
-    left = [test for test in servers[0].tests if test not in seconds]
-    advance(len(servers[0].tests) - len(left))
+    left = [test for test in tests if test not in seconds]
+    advance(len(tests) - len(left))
     parts = [left[start : start + _PART] for start in range(0, len(left), _PART)]
     free: SimpleQueue[Collected] = SimpleQueue()
     for server in servers:

@@ -206,13 +206,20 @@ def lines(server: Collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         covering, "definition_at", lambda commit, definition: now.get(definition.name)
     )
     numbers: list[int] = []
-    found = covering.note([server], numbers.append, tmp_path / "covering")
+    found = covering.note([server], server.tests, numbers.append, tmp_path / "covering")
     assert numbers == [0, 3]
     assert found.seconds.keys() == set(server.tests)
-    again = covering.note([server], numbers.append, tmp_path / "covering")
+    again = covering.note([server], server.tests, numbers.append, tmp_path / "covering")
     assert numbers[2:] == [3]
     assert again.seconds == found.seconds
     return found
+
+
+def test_tests_have_places() -> None:
+    tests = ["tests/cost/test_a.py::test_one[b/c]", "tests/cost_of/test_a.py::test_two"]
+    assert covering.tests_below([], tests) == tests
+    assert covering.tests_below(["tests/cost", "tests/gone"], tests) == tests[:1]
+    assert covering.tests_below(["tests/cost_of/test_a.py"], tests) == tests[1:]
 
 
 def test_bugs_are_noticed_by_the_tests_that_run_their_lines(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from attrs import define, field
 
@@ -23,13 +24,20 @@ from spaces.backend.halide.incoming.problems import (
     refusals_unsupported,
 )
 from spaces.backend.halide.incoming.roles import Roles
+from spaces.model.algorithm.foreign import Corners
 from spaces.model.algorithm.func import Func
-from spaces.model.algorithm.image_param import SizeVariable
+from spaces.model.algorithm.image_param import ImageParam, SizeVariable
 from spaces.model.algorithm.rdom import RDom, RVar
 from spaces.model.algorithm.reference import Reference, indices_of
 from spaces.model.algorithm.undefined import undef
+from spaces.model.algorithm.var import Var
 from spaces.model.expressions.expr import Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Int32
+
+ForeignNeeds: TypeAlias = Mapping[str, Callable[..., Sequence[Corners | None]]]
+"""For each Func that foreign code computes, by its name here: a function of its Vars that returns,
+for each input, the corners of the box that one element needs, as ``Func.define_extern`` takes them.
+"""
 
 _REPORTED = constant(0, Int32)
 """Stands for an argument that cannot come in; its problem is known already."""
@@ -48,6 +56,7 @@ class IncomingDefinitions:
     names: IncomingNames
     arguments: IncomingArguments
     problems: Problems
+    needs: ForeignNeeds
     convert: IncomingExpressions = field(init=False)
     funcs: dict[int, Func] = field(init=False, factory=dict)
     vars: dict[int, Mapping[str, str]] = field(init=False, factory=dict)
@@ -64,7 +73,7 @@ class IncomingDefinitions:
             self.funcs[place] = Func(self.names.funcs[func.name])
             self.vars[place] = plain_names(func.args, taken=scalars)
             self._outputs.update(dict.fromkeys(func.output_buffers_names, place))
-        for place in self.funcs:
+        for place in self._in_order():
             with self.problems.at(f"Func {self.names.funcs[self._file(place).name]}"):
                 self._define(place)
 
@@ -94,16 +103,29 @@ class IncomingDefinitions:
         """An expression over sizes and Params."""
         return self.convert(node, {})
 
+    def _in_order(self) -> list[int]:
+        """The Funcs, those that foreign code computes last, each after those that it reads: they
+        ask for the types of their inputs.
+        """
+        found = [place for place in self.funcs if not self._file(place).extern_function_name]
+        waiting = [place for place in self.funcs if place not in found]
+        while waiting:
+            ready = [place for place in waiting if self._foreign_inputs(place).isdisjoint(waiting)]
+            found += ready or waiting
+            waiting = [place for place in waiting if ready and place not in ready]
+        return found
+
+    def _foreign_inputs(self, place: int) -> set[int]:
+        return {one.func_index for one in self._file(place).extern_arguments} - {place}
+
     def _file(self, place: int) -> file.FuncTable:
         return self.roles.contents.funcs[place]
 
     def _define(self, place: int) -> None:
         given, func = self._file(place), self.funcs[place]
         if given.extern_function_name:
-            raise Unsupported(
-                f"foreign code, {given.extern_function_name}, defines it (define_extern); define "
-                "it in Halide, or make what it computes an image."
-            )
+            self._define_foreign(place, given, func)
+            return
         if given.init_def is None:
             raise Unsupported("it has no definition.")
         if given.debug_file or given.trace_stores or given.trace_loads or given.trace_realizations:
@@ -119,6 +141,34 @@ class IncomingDefinitions:
             with self.problems.at(f"update {number}"):
                 self._update(func, number, update, loops, len(self.problems) == before)
 
+    def _define_foreign(self, place: int, given: file.FuncTable, func: Func) -> None:
+        """Defines a Func by foreign code, with what the user says about its needs."""
+        symbol = given.extern_function_name
+        inputs = [self._foreign_input(one) for one in given.extern_arguments]
+        if inputs and func.name not in self.needs:
+            names = ", ".join(one.name for one in inputs)
+            raise Unsupported(
+                f"foreign code, {symbol}, defines it (define_extern), and Halide does not tell "
+                f"what it needs of {names}: give needs={{{func.name!r}: ...}}, a function of its "
+                "Vars that returns the corners for each input."
+            )
+        vars = [Var(name) for name in self.vars[place].values()]
+        needs = self.needs[func.name](*vars) if inputs else ()
+        with refusals_unsupported():
+            types = [element_type(type) for type in given.output_types]
+            func.define_extern(symbol, inputs, types, vars, needs=needs)
+
+    def _foreign_input(self, given: file.ExternFuncArgumentTable) -> Func | ImageParam:
+        """An argument of foreign code."""
+        image = self.roles.images.get(given.func_index) if given.arg_type == "Func" else None
+        image = image or given.image_param_name or given.buffer_name
+        if given.arg_type in ("Func", "ImageParam", "Buffer"):
+            if image in self.arguments.images:
+                return self.arguments.images[image]
+            if given.arg_type == "Func" and given.func_index in self.funcs:
+                return self.funcs[given.func_index]
+        raise Unsupported("its foreign code takes an argument that is neither a Func nor an image.")
+
     def _update(
         self,
         func: Func,
@@ -130,7 +180,7 @@ class IncomingDefinitions:
         """Adds an update; only looks for problems unless what came before ``is_sound``."""
         before = len(self.problems)
         domain, rvars = self._domain(update, vars)
-        loops = {**vars, **rvars}
+        loops = {**vars, **_purified(update, vars), **rvars}
         args = self._converted(update.args, loops, "coordinate")
         values = self._converted(update.values, loops)
         if domain is None and not _is_true(update.predicate):  # as rfactor makes them
@@ -228,6 +278,16 @@ def _domain_name(rvar: str) -> str:
     """
     domain, _, _ = rvar.rpartition("$")
     return written(domain or rvar)
+
+
+def _purified(update: file.DefinitionTable, vars: Mapping[str, Expr]) -> dict[str, Expr]:
+    """The RVars that ``rfactor`` of Halide 18 to 20 has made Vars of the new Func."""
+    splits = () if update.stage_schedule is None else update.stage_schedule.splits
+    return {
+        split.old_var: vars[split.outer]
+        for split in splits
+        if split.split_type == "PurifyRVar" and split.outer in vars
+    }
 
 
 def _is_true(predicate: HalideNode | None) -> bool:

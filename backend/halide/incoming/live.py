@@ -5,12 +5,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from spaces.backend.halide.incoming.definitions import ForeignNeeds
 from spaces.backend.halide.incoming.facts import IncomingEstimates
 from spaces.backend.halide.incoming.program import HalideProgram
 
 
 def from_halide(
-    source: Any, *, name: str | None = None, estimates: IncomingEstimates | None = None
+    source: Any,
+    *,
+    name: str | None = None,
+    estimates: IncomingEstimates | None = None,
+    needs: ForeignNeeds | None = None,
 ) -> HalideProgram:
     """A pipeline of Halide's Python package, with the schedule that its Funcs have.
 
@@ -20,6 +25,7 @@ def from_halide(
         name: the name of the pipeline; the default is that of its first output.
         estimates: sizes of images and outputs, and values of Params, over those that were set in
             Halide.
+        needs: what foreign code needs of its inputs, as :func:`read_hlpipe` takes it.
 
     Raises:
         HalideMissingError: Halide's package, the extra ``halide``, is not installed.
@@ -29,5 +35,5 @@ def from_halide(
     """
     # Halide's package is optional, and this is the one call that needs it.
     serializing = import_module("spaces.backend.halide.incoming.serializing")
-    found: HalideProgram = serializing.live_program(source, name, estimates)
+    found: HalideProgram = serializing.live_program(source, name, estimates, needs)
     return found

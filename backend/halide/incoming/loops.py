@@ -46,6 +46,7 @@ OUTER = "__outermost"
 
 _KINDS = {
     "Serial": LoopKind.SERIAL,
+    "Extern": LoopKind.SERIAL,  # foreign code runs it
     "Parallel": LoopKind.PARALLEL,
     "Vectorized": LoopKind.VECTORIZED,
     "Unrolled": LoopKind.UNROLLED,
@@ -186,11 +187,10 @@ class StageLoops:
                 inner, outer = self._taken(split.inner), self._taken(split.outer)
                 fused = self._add(split.old_var, split.inner, inner)
                 self._records.append(Fuse(inner, outer, fused))
+            case "PurifyRVar" if split.outer in self._names and split.old_var not in self._names:
+                pass  # the Var is one of the Func already
             case _:
-                raise Unsupported(
-                    "an rfactor of Halide 18 to 20 has made a Var of an RVar; call rfactor in "
-                    "Halide 21, or here."
-                )
+                raise Unsupported(f"no Var can be made of {split.old_var} here.")
 
     def _taken(self, path: str) -> str:
         """The name of a loop that a split or fuse takes."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spaces.backend.halide.file.contents import Contents, ParameterTable
 from spaces.backend.halide.file.decoding import decode
 from spaces.backend.halide.incoming.arguments import IncomingArguments
-from spaces.backend.halide.incoming.definitions import IncomingDefinitions
+from spaces.backend.halide.incoming.definitions import ForeignNeeds, IncomingDefinitions
 from spaces.backend.halide.incoming.facts import IncomingEstimates, estimates_of, limit
 from spaces.backend.halide.incoming.names import IncomingNames, written
 from spaces.backend.halide.incoming.problems import Problems, refusals_unsupported
@@ -68,6 +68,7 @@ def read_hlpipe(
     *,
     name: str | None = None,
     estimates: IncomingEstimates | None = None,
+    needs: ForeignNeeds | None = None,
 ) -> HalideProgram:
     """Reads a pipeline that Halide 18 to 21 has serialized. Halide need not be installed.
 
@@ -80,6 +81,9 @@ def read_hlpipe(
         name: the name of the pipeline; the default is that of its first output.
         estimates: sizes of images and outputs, and values of Params, for which schedules are
             chosen; those of the file if None.
+        needs: what foreign code (``define_extern``) needs of its inputs. For each such Func, by its
+            name here, a function of its Vars; it returns for each input the corners of the box that
+            one element needs, as :meth:`Func.define_extern` takes them.
 
     Raises:
         HalideFileError: the file is damaged, or no file of these versions.
@@ -87,7 +91,7 @@ def read_hlpipe(
         OSError: the file cannot be read.
     """
     data = file if isinstance(file, bytes) else Path(file).read_bytes()
-    return program(decode(data), (), name, estimates)
+    return program(decode(data), (), name, estimates, needs)
 
 
 def program(
@@ -95,6 +99,7 @@ def program(
     known: Sequence[ParameterTable],
     name: str | None,
     estimates: IncomingEstimates | None,
+    needs: ForeignNeeds | None = None,
 ) -> HalideProgram:
     """The program of a file; ``known`` is what is known of its ImageParams and Params.
 
@@ -105,7 +110,7 @@ def program(
     roles = Roles(contents)
     names = IncomingNames.of(roles)
     definitions = IncomingDefinitions(
-        roles, names, IncomingArguments.of(roles, names, problems), problems
+        roles, names, IncomingArguments.of(roles, names, problems), problems, needs or {}
     )
     limit(definitions, known)
     pipeline = _pipeline(definitions, name, estimates or {})

@@ -53,10 +53,13 @@ class Roles:
     @substitutes.default
     def _substitutes(self) -> dict[int, Substitute]:
         funcs = self.contents.funcs
+        known = {"", *(func.name for func in funcs)}
         readers: dict[tuple[int, int], list[str]] = {}
         for of, func in enumerate(funcs):
             for ref in func.func_schedule.wrappers if func.func_schedule else ():
-                if 0 <= ref.func_index < len(funcs):
+                # Halide ignores wrappers for Funcs outside of the pipeline, and so they have no
+                # readers here.
+                if 0 <= ref.func_index < len(funcs) and ref.func_name in known:
                     readers.setdefault((ref.func_index, of), []).append(ref.func_name)
         return {
             place: Substitute(

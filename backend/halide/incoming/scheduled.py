@@ -30,7 +30,7 @@ def scheduled_funcs(
         entry, default = schedule.of(function.name), plain.of(function.name)
         if function.name in pipeline.outputs:
             is_placed = False
-        elif not function.is_pure and not is_placed:
+        elif not whole.may_inline(function.name) and not is_placed:
             entry = evolve(entry, compute=default.compute, store=default.store)
         if is_placed or entry != default:
             yield function.name

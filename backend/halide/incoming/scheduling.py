@@ -183,11 +183,20 @@ class Scheduling:
         if schedule is None:
             raise Unsupported("it has none.")
         if schedule.is_async:
-            raise Unsupported("async() has no counterpart here.")
+            self.problems.note(
+                f"async() of Func {function.name} is left out: it runs beside its readers in "
+                "Halide, and before them here. Its values are the same."
+            )
         if schedule.ring_buffer is not None:
-            raise Unsupported("ring_buffer() has no counterpart here.")
+            self.problems.note(
+                f"ring_buffer() of Func {function.name} is left out: nothing here runs ahead of "
+                "its readers, so its storage need not hold values of several iterations."
+            )
         if schedule.memoize_eviction_key is not None:
-            raise Unsupported("memoize() with an eviction key has no counterpart here.")
+            self.problems.note(
+                f"The eviction key of memoize() of Func {function.name} is left out: kept results "
+                "here are not evicted by keys."
+            )
         args = dict(zip(given.args, function.args, strict=True))
         compute = self._level(schedule.compute_level)
         store = self._level(schedule.store_level)

@@ -9,20 +9,24 @@ from spaces.backend.halide.errors import HalideFailure
 from spaces.backend.halide.file.contents import BufferConstraintTable, Contents, ParameterTable
 from spaces.backend.halide.file.decoding import decode
 from spaces.backend.halide.file.nodes import HalideNode
+from spaces.backend.halide.incoming.definitions import ForeignNeeds
 from spaces.backend.halide.incoming.facts import IncomingEstimates
 from spaces.backend.halide.incoming.program import HalideProgram, program
 from spaces.backend.halide.peer import failing_as, hl
 
 
 def live_program(
-    source: Any, name: str | None, estimates: IncomingEstimates | None
+    source: Any,
+    name: str | None,
+    estimates: IncomingEstimates | None,
+    needs: ForeignNeeds | None,
 ) -> HalideProgram:
     """The program of a Func, a Pipeline, a class of generators, or a sequence of Funcs.
 
     Raises:
         TypeError: ``source`` is something else.
     """
-    return program(*serialized(pipeline_of(source)), name, estimates)
+    return program(*serialized(pipeline_of(source)), name, estimates, needs)
 
 
 def serialized(pipeline: Any) -> tuple[Contents, tuple[ParameterTable, ...]]:
@@ -32,9 +36,24 @@ def serialized(pipeline: Any) -> tuple[Contents, tuple[ParameterTable, ...]]:
     Raises:
         HalideFailure: Halide cannot serialize it.
     """
+    data, parameters = _serialized(pipeline)
+    with failing_as(HalideFailure, "Halide cannot serialize the pipeline"):
+        return decode(data), tuple(_known(parameters))
+
+
+def parameters_of(pipeline: Any) -> dict[str, Any]:
+    """The ``halide.Parameter`` of each ImageParam and Param of a ``halide.Pipeline``, by name.
+
+    Raises:
+        HalideFailure: Halide cannot serialize it.
+    """
+    return _serialized(pipeline)[1]
+
+
+def _serialized(pipeline: Any) -> tuple[bytes, dict[str, Any]]:
     with failing_as(HalideFailure, "Halide cannot serialize the pipeline"):
         data, parameters = hl.serialize_pipeline(pipeline, get_params=True)
-        return decode(data), tuple(_known(parameters))
+        return bytes(data), dict(parameters)
 
 
 def pipeline_of(source: Any) -> Any:

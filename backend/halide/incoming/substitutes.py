@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from spaces.backend.halide.incoming.problems import Problems
 from spaces.backend.halide.incoming.roles import Roles, Substitute
@@ -45,6 +45,6 @@ def _is_ready(one: Substitute, known: Mapping[int, str], places: Mapping[str, in
 
 
 def _step(one: Substitute, known: Mapping[int, str], places: Mapping[str, int]) -> Derivation:
-    readers: Sequence[str] = [known[places[name]] for name in one.readers]
+    readers = sorted(known[places[name]] for name in one.readers)  # Halide keeps no order
     kind = Wrap if one.is_wrapper else Clone
     return kind(known[one.of], tuple(readers))

@@ -5,23 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from attrs import evolve
+
 from spaces.backend.halide.calls import halide_calls
 from spaces.backend.halide.directives import PeerDirectives
 from spaces.backend.halide.errors import AppliedOtherwiseError, ApplyError, DirectiveError
+from spaces.backend.halide.incoming.definitions import ForeignNeeds
 from spaces.backend.halide.incoming.program import HalideProgram, program
 from spaces.backend.halide.incoming.serializing import pipeline_of, serialized
 from spaces.backend.halide.meaning import as_halide_means
 from spaces.backend.halide.outgoing.existing import existing_objects
-from spaces.backend.halide.outgoing.forms import form_in_halide, placed_entry
-from spaces.backend.halide.outgoing.obstacles import obstacles, same_step
+from spaces.backend.halide.outgoing.forms import (
+    form_in_halide,
+    have_same_loops,
+    placed_entry,
+)
+from spaces.backend.halide.outgoing.obstacles import done_already, obstacles, same_step
+from spaces.backend.halide.outgoing.renaming import with_rvars_of, with_sorted_readers
 from spaces.backend.halide.peer import hl
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derivations import RFactor
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.chain import directive_calls
 
 
-def apply_schedule(schedule: Schedule, source: Any, leave: tuple[str, ...]) -> HalideProgram:
+def apply_schedule(
+    schedule: Schedule, source: Any, leave: tuple[str, ...], needs: ForeignNeeds | None
+) -> HalideProgram:
     """:func:`spaces.backend.halide.outgoing.doors.apply`."""
     if isinstance(source, type):
         raise TypeError(
@@ -30,7 +41,10 @@ def apply_schedule(schedule: Schedule, source: Any, leave: tuple[str, ...]) -> H
         )
     pipeline = pipeline_of(source)
     contents, known = serialized(pipeline)
-    before = program(contents, known, None, None)
+    before = program(contents, known, None, None, needs)
+    done = tuple(done_already(schedule, before))
+    if done:
+        raise ApplyError(before.pipeline.name, done)
     try:
         calls = halide_calls(before.pipeline, schedule)
         missing: tuple[str, ...] = ()
@@ -48,32 +62,41 @@ def apply_schedule(schedule: Schedule, source: Any, leave: tuple[str, ...]) -> H
             except DirectiveError as error:
                 raise AppliedOtherwiseError(before.pipeline.name, (str(error),)) from error
     pipeline.invalidate_cache()
-    after = program(*serialized(hl.Pipeline(pipeline.outputs())), None, None)
-    differences = tuple(_differences(schedule, after, leave))
+    after = program(*serialized(hl.Pipeline(pipeline.outputs())), None, None, needs)
+    differences = tuple(_differences(schedule, before, after, leave))
     if differences:
         raise AppliedOtherwiseError(before.pipeline.name, differences)
     return after
 
 
-def _differences(schedule: Schedule, after: HalideProgram, leave: tuple[str, ...]) -> Iterator[str]:
-    """How the schedule in Halide differs from that which was applied, in sentences."""
-    pipeline = after.pipeline
-    wanted_steps = {same_step(step) for step in schedule.derivations}
-    if {same_step(step) for step in after.schedule.derivations} != wanted_steps:
+def _differences(
+    schedule: Schedule, before: HalideProgram, after: HalideProgram, leave: tuple[str, ...]
+) -> Iterator[str]:
+    """How the schedule in Halide differs from that which was applied, in sentences.
+
+    The Func of a factored reduction comes back as a Func like others. So both schedules are
+    compared as those of the pipeline with all Funcs that directives have added.
+    """
+    schedule = with_sorted_readers(schedule)
+    wanted_steps = {same_step(s) for s in schedule.derivations if not isinstance(s, RFactor)}
+    whole = derived(before.pipeline, schedule)
+    there = derived(after.pipeline, after.schedule)
+    is_same = {same_step(step) for step in after.schedule.derivations} == wanted_steps
+    if not is_same or not have_same_loops(whole, there):
         yield (
             f"The schedule adds {_listed(schedule)}; Halide has {_listed(after.schedule)} instead."
         )
         return
-    whole = derived(pipeline, schedule)
+    pipeline = evolve(whole, derivations=())
+    found = with_rvars_of(pipeline, Schedule(after.schedule.funcs), there)
     entries = [
         theirs if theirs.name in leave else placed_entry(schedule.of(theirs.name), whole)
-        for theirs in after.schedule.funcs
+        for theirs in found.funcs
     ]
-    steps = after.schedule.derivations
-    wanted = as_halide_means(Schedule(tuple(entries), steps), whole)
-    if form_in_halide(pipeline, wanted) == form_in_halide(pipeline, after.schedule):
+    wanted = as_halide_means(Schedule(tuple(entries)), pipeline)
+    if form_in_halide(pipeline, wanted) == form_in_halide(pipeline, found):
         return
-    ours, theirs = _texts(pipeline, wanted), _texts(pipeline, after.schedule)
+    ours, theirs = _texts(pipeline, wanted), _texts(pipeline, found)
     different = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
     for name in different:
         nothing = "no directives"

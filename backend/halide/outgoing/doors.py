@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
+from spaces.backend.halide.incoming.definitions import ForeignNeeds
 from spaces.backend.halide.incoming.program import HalideProgram
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
@@ -46,7 +47,13 @@ def to_halide(pipeline: Pipeline, schedule: Schedule | None = None) -> HalideObj
     return HalideObjects(peer.halide, algorithm.funcs, algorithm.images, algorithm.scalars)
 
 
-def apply(schedule: Schedule, source: Any, *, leave: Collection[str] = ()) -> HalideProgram:
+def apply(
+    schedule: Schedule,
+    source: Any,
+    *,
+    leave: Collection[str] = (),
+    needs: ForeignNeeds | None = None,
+) -> HalideProgram:
     """Puts a schedule on objects of Halide that are there, and reads it back from them.
 
     Funcs that have exactly the entry of ``schedule`` already are not touched.
@@ -55,6 +62,7 @@ def apply(schedule: Schedule, source: Any, *, leave: Collection[str] = ()) -> Ha
         schedule: a schedule of the pipeline that ``from_halide(source)`` gives.
         source: a ``halide.Func``, a ``halide.Pipeline``, or several Funcs (the outputs).
         leave: Funcs that keep the schedule which they have in Halide, by their names here.
+        needs: what foreign code needs of its inputs, as :func:`from_halide` takes it.
 
     Returns:
         the program as it is in Halide now.
@@ -72,5 +80,5 @@ def apply(schedule: Schedule, source: Any, *, leave: Collection[str] = ()) -> Ha
             anew each time.
     """
     applying = import_module("spaces.backend.halide.outgoing.applying")
-    found: HalideProgram = applying.apply_schedule(schedule, source, tuple(leave))
+    found: HalideProgram = applying.apply_schedule(schedule, source, tuple(leave), needs)
     return found

@@ -11,6 +11,7 @@ from spaces.backend.halide.expressions import peer_expressions
 from spaces.backend.halide.file.contents import Contents
 from spaces.backend.halide.incoming.program import HalideProgram
 from spaces.backend.halide.incoming.roles import Roles
+from spaces.backend.halide.incoming.serializing import parameters_of
 from spaces.backend.halide.peer import hl
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Call, Expr, Variable
@@ -24,6 +25,7 @@ class ExistingObjects:
         pipeline: the pipeline as it has come in.
         funcs: the Funcs by their names here.
         images: the same of images.
+        parameters: the ``halide.Parameter`` of each image and Param, by its name here.
         vars: the Vars of each Func.
         rvars: the RVars of each stage.
     """
@@ -31,6 +33,7 @@ class ExistingObjects:
     pipeline: Pipeline
     funcs: dict[str, Any]
     images: dict[str, Any]
+    parameters: Mapping[str, Any]
     vars: dict[str, dict[str, Any]] = field(init=False, factory=dict)
     rvars: dict[tuple[str, int], dict[str, Any]] = field(init=False, factory=dict)
 
@@ -44,11 +47,14 @@ class ExistingObjects:
                 self.rvars[function.name, number] = dict(zip(names, made, strict=True))
 
     def expressions(self, roots: Sequence[Expr], loops: Mapping[str, Any]) -> list[Any]:
-        """Conditions over sizes of outputs as Halide's expressions."""
+        """Conditions over Params and sizes of images and outputs as Halide's expressions."""
 
         def variable(node: Variable) -> Any:
-            buffer, part, dimension = node.name.rsplit(".", 2)
-            owner = self.funcs[buffer].output_buffers()[0]
+            name, *size = node.name.split(".")
+            if name in self.parameters:
+                return value_of_parameter(self.parameters[name], size)
+            part, dimension = size
+            owner = self.funcs[name].output_buffers()[0]
             return getattr(owner.dim(int(dimension)), part)()
 
         def call(node: Call, at: list[Any]) -> Any:
@@ -69,7 +75,30 @@ def existing_objects(pipeline: Any, contents: Contents, program: HalideProgram) 
         func = there.get(theirs.get(program.names.get(image.name, image.name), ""))
         if func is not None:
             images[image.name] = func
-    return ExistingObjects(program.pipeline, funcs, images)
+    parameters = parameters_of(pipeline)
+    ours = {theirs: name for name, theirs in program.names.items()}
+    named = {ours.get(name, name): one for name, one in parameters.items()}
+    return ExistingObjects(program.pipeline, funcs, images, named)
+
+
+def value_of_parameter(parameter: Any, size: Sequence[str]) -> Any:
+    """Halide's expression of a Param, or of a ``size`` of an ImageParam, such as ("extent", "0").
+
+    Halide's Python makes expressions only of its own Params, not of a ``halide.Parameter``. So the
+    expression of a new Param travels to a file, and comes back with the given one in its place.
+    """
+    name, type = parameter.name(), parameter.type()
+    if size:
+        part, dimension = size
+        image = hl.ImageParam(type, parameter.dimensions(), name)
+        value = getattr(image.dim(int(dimension)), part)()
+    else:
+        value = hl.Param(type, name)
+    carrier = hl.Func("carrier")
+    carrier[()] = value
+    sent = hl.serialize_pipeline(hl.Pipeline([carrier]))
+    (found,) = hl.deserialize_pipeline(sent, {name: parameter}).outputs()
+    return found.value()
 
 
 def _funcs(pipeline: Any) -> Iterator[Any]:

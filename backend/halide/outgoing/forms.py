@@ -8,7 +8,13 @@ from spaces.backend.halide.incoming.tails import with_automatic_tails
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.nest.canonical import CanonicalForm, canonical_form
 from spaces.model.schedules.derive import derived
-from spaces.model.schedules.schedule import ROOT, Alignment, Bound, FuncSchedule, Schedule
+from spaces.model.schedules.schedule import (
+    ROOT,
+    Alignment,
+    Bound,
+    FuncSchedule,
+    Schedule,
+)
 
 
 def form_in_halide(pipeline: Pipeline, schedule: Schedule) -> CanonicalForm:
@@ -42,3 +48,17 @@ def placed_entry(entry: FuncSchedule, whole: Pipeline) -> FuncSchedule:
     if is_inline and not whole.function(entry.name).is_pure:
         return evolve(entry, compute=ROOT, store=ROOT)
     return entry
+
+
+def have_same_loops(first: Pipeline, second: Pipeline) -> bool:
+    """Whether two pipelines have Funcs of the same names, with as many stages, and in each stage as
+    many RVars of the same extents.
+    """
+    ours, theirs = (
+        {
+            function.name: [[rvar.extent for rvar in stage.rvars] for stage in function.stages]
+            for function in pipeline.functions
+        }
+        for pipeline in (first, second)
+    )
+    return ours == theirs

@@ -14,6 +14,19 @@ from spaces.model.schedules.schedule import FuncSchedule, Schedule
 from spaces.model.suggestions import some_of, suggestion
 
 
+def done_already(schedule: Schedule, program: HalideProgram) -> Iterator[str]:
+    """Sentences about reductions that are factored in Halide: the schedule is one of the pipeline
+    without them.
+    """
+    there = {function.name for function in program.pipeline.functions}
+    for step in schedule.derivations:
+        if isinstance(step, RFactor) and step.name in there:
+            yield (
+                f"Halide has a Func {step.name} already: rfactor has been called on {step.func}. "
+                "Take a schedule of the pipeline that from_halide gives now."
+            )
+
+
 def obstacles(schedule: Schedule, program: HalideProgram, leave: Collection[str]) -> Iterator[str]:
     """Sentences, one for each reason."""
     whole = derived(program.pipeline, schedule)
@@ -31,12 +44,6 @@ def obstacles(schedule: Schedule, program: HalideProgram, leave: Collection[str]
                 f"Halide has {step.name}, a wrapper or clone of {step.func}, which the schedule "
                 "lacks, and it cannot be taken back; build the Funcs anew."
             )
-    for step in schedule.derivations:
-        if isinstance(step, RFactor):
-            yield (
-                f"{step.name} is a factored reduction: call rfactor on {step.func} in Halide, read "
-                "the pipeline again, and schedule the new Func like others."
-            )
     for entry in schedule.funcs:
         if entry.name in leave:
             continue
@@ -50,15 +57,15 @@ def obstacles(schedule: Schedule, program: HalideProgram, leave: Collection[str]
 
 
 def _unreachable(entry: FuncSchedule, program: HalideProgram) -> Iterator[str]:
-    """Directives that need ImageParams and Params: a Pipeline of Halide does not hand them out."""
+    """Directives that need objects which a Pipeline of Halide does not hand out."""
     pipeline = program.pipeline
     for case in entry.specializations:
-        needs = sorted({name.rsplit(".", 2)[0] for name in case.condition.names})
-        missing = [name for name in needs if name not in pipeline.outputs]
+        needs = sorted({name.split(".")[0] for name in case.condition.names})
+        missing = [name for name in needs if name in program.arrays]
         if missing:
             yield (
-                f"A specialization of Func {entry.name} asks for {', '.join(missing)}, which "
-                "cannot be found from the Funcs; call specialize in Halide."
+                f"A specialization of Func {entry.name} asks for the size of {', '.join(missing)}, "
+                "an array inside the pipeline, which is a number in Halide; call specialize there."
             )
     orders = (*entry.stages, *(case.order for case in entry.specializations))
     for order in orders:

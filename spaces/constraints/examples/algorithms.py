@@ -217,3 +217,13 @@ def spaced() -> Pipeline:
     bx[X, Y] = X + 10 * Y
     by[X, Y] = bx[X, first] + bx[X, first + n]
     return pipeline(by)
+
+
+def called() -> Pipeline:
+    """``by`` reads ``code``, which a C function computes from three neighbors in ``bx``."""
+    image = ImageParam(UInt16, 2, "input")
+    bx, code, by = Func("bx"), Func("code"), Func("by")
+    bx[X, Y] = image[X, Y] * 2
+    code.define_extern("filter_rows", [bx], UInt16, [X, Y], needs=[[(X - 1, X + 1), (Y, Y)]])
+    by[X, Y] = code[X, Y] + code[X, Y + 1]
+    return pipeline(by, estimates={by: [1536, 2560], image: [(-1, 1538), (0, 2561)]})

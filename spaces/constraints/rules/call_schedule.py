@@ -44,8 +44,8 @@ def output_at_root(records: Records, func: str) -> Iterator[Check]:
 
 @call_rule(
     "call.inline-update",
-    "An inlined Func that has updates and is read is illegal, because there is no single "
-    "expression to substitute.",
+    "An inlined Func that is read is illegal if it has updates or foreign code computes it, "
+    "because there is no single expression to substitute.",
     "Halide computes such a Func anew around each store that reads it.",
     updates=Quantity("update stages of the Func", "stages"),
 )
@@ -53,7 +53,15 @@ def inline_update(records: Records, func: str) -> Iterator[Check]:
     """At most one check."""
     function = records.function(func)
     inline = records.entry(func).compute.is_inline and func not in records.pipeline.outputs
-    if inline and not function.is_pure and func in records.computed:
+    if inline and function.is_opaque and func in records.computed:
+        yield refuse(
+            func,
+            "{directive} inlines {func}, but foreign code computes it, and what it computes needs "
+            "storage.",
+            "Compute it at root, or at a loop of a Func that reads it.",
+            directive=level_directive(func, "compute", INLINE),
+        )
+    elif inline and not function.is_pure and func in records.computed:
         yield refuse(
             func,
             "{directive} inlines {func}, but it has {updates} update stage{s}, and updates need "

@@ -9,7 +9,7 @@ from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, check, own_rule, refuse
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.expressions.definitions import LIKELY_AT, RANDOM, REQUIRE, UNDEFINED
+from spaces.model.expressions.definitions import FOREIGN, LIKELY_AT, RANDOM, REQUIRE, UNDEFINED
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Bool
 from spaces.model.schedules.cases import MOST_CASES, cases
@@ -20,7 +20,7 @@ from spaces.model.writing.text import format_call
 
 _PARTS = ("min", "extent", "stride")
 
-ONLY_IN_DEFINITIONS = (*RANDOM, UNDEFINED, REQUIRE, LIKELY_AT)
+ONLY_IN_DEFINITIONS = (*RANDOM, UNDEFINED, REQUIRE, FOREIGN, LIKELY_AT)
 """Operators that have a meaning only in a definition."""
 
 

@@ -29,7 +29,7 @@ class FuncPlaces:
         """The places of a Func of a pipeline."""
         is_output, placements = func in pipeline.outputs, options.placements
         return FuncPlaces(
-            inline="inline" in placements and pipeline.function(func).is_pure and not is_output,
+            inline="inline" in placements and pipeline.may_inline(func) and not is_output,
             root="root" in placements or is_output,
             at="at" in placements and not is_output,
             outside=options.storage == "outside",

@@ -9,9 +9,10 @@ from typing import TypeAlias
 
 from spaces.model.algorithm.estimates import estimate_problems
 from spaces.model.algorithm.pipeline import Function, Pipeline
-from spaces.model.expressions.expr import Call, Variable
+from spaces.model.expressions.definitions import FOREIGN
+from spaces.model.expressions.expr import Call, Op, Text, Variable, constant, walk
 from spaces.model.expressions.rewrite import variables
-from spaces.model.expressions.types import Type
+from spaces.model.expressions.types import Int32, Type
 
 _Signatures: TypeAlias = dict[str, tuple[tuple[Type, ...], int]]
 """For each Func and image: the types of its values, and its number of dimensions."""
@@ -61,6 +62,7 @@ def _function_problems(function: Function, signatures: _Signatures) -> Iterator[
         yield f"Func {name} has no element type."
     if not function.stages:
         yield f"Func {name} has no definition."
+    yield from _foreign_problems(function)
     for index, stage in enumerate(function.stages):
         if len(stage.args) != len(function.args):
             yield f"Stage {index} of Func {name} has {len(stage.args)} coordinates."
@@ -84,6 +86,25 @@ def _function_problems(function: Function, signatures: _Signatures) -> Iterator[
                 yield f"Func {name} calls {call.target!r} with other dimensions or another type."
             elif call.target == name and index == 0:
                 yield f"The pure definition of Func {name} calls {name} itself."
+
+
+def _foreign_problems(function: Function) -> Iterator[str]:
+    """Problems of the values that foreign code computes: they are whole definitions."""
+    first = function.stages[0].values if function.stages else ()
+    given = [isinstance(value, Op) and value.name == FOREIGN for value in first]
+    roots = set(first) if all(given) else set()
+    for node in walk(*(expr for stage in function.stages for expr in stage.expressions)):
+        if isinstance(node, Op) and node.name == FOREIGN and node not in roots:
+            yield f"Func {function.name} uses foreign code inside of an expression."
+    if not first or not all(given):
+        return
+    if len(function.stages) > 1 or function.stages[0].predicates:
+        yield f"Func {function.name} has updates or conditions, and foreign code computes it."
+    codes = [value.args for value in first if isinstance(value, Op)]
+    for number, (symbol, component, *reads) in enumerate(codes):
+        is_sound = isinstance(symbol, Text) and all(isinstance(read, Call) for read in reads)
+        if not is_sound or component is not constant(number, Int32) or reads != [*codes[0][2:]]:
+            yield f"Func {function.name} does not say which foreign code computes it from what."
 
 
 def _name_problems(function: Function, index: int, scalars: Set[str]) -> Iterator[str]:

@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define
 
 from spaces.model.algorithm.dimensions import BufferDimensions
+from spaces.model.algorithm.foreign import (
+    Corners,
+    ForeignCallable,
+    foreign_values,
+    same_place,
+    symbol_of,
+)
 from spaces.model.algorithm.rdom import RVar, domain_of, require_one_domain
 from spaces.model.algorithm.reference import Reference, coordinates_of, indices_of
 from spaces.model.algorithm.undefined import defined, written
@@ -31,7 +38,10 @@ from spaces.model.expressions.expr import (
     constant,
     walk,
 )
-from spaces.model.expressions.types import Int32, Type
+from spaces.model.expressions.types import Int32, Type, type_of
+
+if TYPE_CHECKING:
+    from spaces.model.algorithm.image_param import ImageParam
 
 _anonymous = itertools.count()
 
@@ -153,6 +163,57 @@ class Func:
             self._define_update(args, self._matched(_values(value)))
         else:
             self._define_pure(args, tuple(map(as_expr, _values(value))))
+
+    def define_extern(
+        self,
+        code: str | ForeignCallable,
+        inputs: Sequence[Func | ImageParam],
+        types: Type | Sequence[Type],
+        vars: Sequence[Var],
+        *,
+        needs: Sequence[Corners | None] = (),
+    ) -> None:
+        """Lets foreign code compute the Func (Halide's ``define_extern``). One call computes a box
+        of values; nothing is inlined into it, and it is never inlined or fused.
+
+        A C function takes a pointer to a ``halide_buffer_t`` for each array of each input, in
+        order, then one for each value of the Func, and returns 0 if it succeeds. A Python callable
+        takes :class:`~spaces.model.algorithm.foreign.ForeignArray` records in the same order, and
+        fills the last ones. The arrays of inputs may hold more than the code needs.
+
+        Args:
+            code: the name of a C function, which the process or the program that links the code
+                has; or a Python callable. It gives the same values for each box that holds them.
+            inputs: the Funcs and images that it reads, each once.
+            types: the element type, or one for each value of a Tuple.
+            vars: the Vars, innermost first.
+            needs: for each input the corners of the box that the value at ``vars`` needs: the first
+                and the last coordinate of each dimension, as in ``[(x - 1, x + 1), (y, y)]``. None,
+                or a list that ends before, stands for the element at the same place. A box of
+                values needs the smallest box around those of all its elements.
+
+        Raises:
+            DefinitionError: the Func is defined already, or the arguments do not fit.
+        """
+        if self.definitions:
+            raise DefinitionError(f"Func {self.shown} is defined already.")
+        names = [source.name for source in inputs]
+        if len(set(names)) < len(names):
+            raise DefinitionError(f"Foreign code of Func {self.shown} takes an input twice.")
+        given = [*needs, *[None] * (len(inputs) - len(needs))]
+        corners = []
+        for source, box in zip(inputs, given, strict=True):
+            count = len(source.args) if isinstance(source, Func) else source.dimensions
+            one = same_place(vars, count, source.name) if box is None else box
+            if len(one) != count:
+                raise DefinitionError(
+                    f"Input {source.name} has {amount(count, 'dimension')}, but needs gives the "
+                    f"corners of {len(one)}."
+                )
+            corners.append((source, one))
+        each = (types,) if isinstance(types, Type) else tuple(types)
+        values = foreign_values(symbol_of(code), tuple(map(type_of, each)), corners)
+        self._define_pure(coordinates_of(tuple(vars)), values)
 
     def _matched(self, values: tuple[ExprLike, ...]) -> tuple[Expr, ...]:
         """The values of an update; literals take the types of the Func's values."""

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from attrs import evolve, field, frozen
 
+from spaces.model.expressions.definitions import FOREIGN
 from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, component_names, walk
 from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.derivations import Derivation
@@ -124,10 +125,18 @@ class Function:
         """The bytes of one element, the sum over all components."""
         return sum(type.bytes for type in self.types)
 
+    @cached_property
+    def is_opaque(self) -> bool:
+        """Whether foreign code computes it."""
+        value = self.stages[0].values[0]
+        return isinstance(value, Op) and value.name == FOREIGN
+
     @property
     def is_pure(self) -> bool:
-        """Whether there is no update stage."""
-        return len(self.stages) == 1
+        """Whether one expression gives its values: there is no update stage, and no foreign code
+        computes it.
+        """
+        return len(self.stages) == 1 and not self.is_opaque
 
     @cached_property
     def callees(self) -> tuple[str, ...]:
@@ -256,6 +265,14 @@ class Pipeline:
         """The element type of each output array; a Tuple has one array for each component."""
         functions = map(self.function, self.outputs)
         return {b: t for f in functions for b, t in zip(f.buffers, f.types, strict=True)}
+
+    def may_inline(self, name: str) -> bool:
+        """Whether the reads of a Func can be replaced by its definition: one expression gives its
+        values, and no foreign code reads its array.
+        """
+        return self.function(name).is_pure and not any(
+            self.function(reader).is_opaque for reader in self.consumers(name)
+        )
 
     def consumers(self, name: str) -> tuple[str, ...]:
         """Names of the Funcs that read ``name``, producers first."""

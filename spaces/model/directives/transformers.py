@@ -84,7 +84,7 @@ class _Transformers:
         """Substitutes a pure Func into its consumers, unless something is computed or stored in its
         loops; drops what was scheduled about them.
         """
-        if self.pipeline.function(func.name).is_pure and not self.hosts(func.name):
+        if self.pipeline.may_inline(func.name) and not self.hosts(func.name):
             plain = Schedule.default(self.pipeline).of(func.name)
             yield self.edit(plain, "inline it")
 

@@ -28,6 +28,11 @@ from spaces.model.expressions.signatures import OPERATORS, SIGNATURES
 from spaces.model.expressions.types import Bool, Float32, Int16, Int32, Type, UInt32
 
 REQUIRE = "require"
+
+FOREIGN = "foreign"
+"""The value that foreign code computes: its operands are the name of the code, the number of the
+component, and reads of all that it needs.
+"""
 """The operator of (condition, value, parts of a message). It equals the value; code that computes
 it also checks the condition (module ``required``).
 """
@@ -292,6 +297,15 @@ def _is_infinite(type: Type, a: Expr) -> Expr:
     return compare("eq", magnitude(a), constant(math.inf, a.type))
 
 
+def _foreign(type: Type, *operands: Expr) -> Expr:
+    """No expression: it stands for the reads where only these count. Printers call the code."""
+    either = "or" if type.is_bool else "max"
+    found: Expr = constant(0, type)
+    for read in operands[2:]:
+        found = Op(type, either, (found, cast(type, read)))
+    return found
+
+
 DERIVED: Mapping[str, DerivedOperator] = {
     "bit_not": DerivedOperator(signatures.is_integer_unary, _bit_not),
     "absd": DerivedOperator(
@@ -372,6 +386,7 @@ DERIVED: Mapping[str, DerivedOperator] = {
     ),
     UNDEFINED: DerivedOperator(lambda result, operands: not operands, lambda t: constant(0, t)),
     REQUIRE: DerivedOperator(signatures.is_required, lambda t, condition, value, *message: value),
+    FOREIGN: DerivedOperator(signatures.is_foreign, _foreign),
     "is_nan": DerivedOperator(signatures.is_float_test, lambda t, a: Op(Bool, "ne", (a, a))),
     "is_inf": DerivedOperator(signatures.is_float_test, _is_infinite),
     "is_finite": DerivedOperator(

@@ -66,6 +66,11 @@ def is_required(result: Type, operands: tuple[Type, ...]) -> bool:
     return len(operands) >= 3 and operands[0].element == Bool and operands[1] == result
 
 
+def is_foreign(result: Type, operands: tuple[Type, ...]) -> bool:
+    """The name of foreign code, the number of a component, and values that it needs."""
+    return len(operands) >= 2
+
+
 def is_unary(result: Type, operands: tuple[Type, ...]) -> bool:
     """One value of the type of the result."""
     return operands == (result,)

@@ -20,6 +20,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.definitions import (
     CONVERSIONS,
+    FOREIGN,
     LANGUAGE,
     LIKELY_AT,
     RANDOM,
@@ -52,7 +53,7 @@ from spaces.model.text_limits import LARGEST_CONDITION, MOST_NESTED
 _OF_SEVERAL_TYPES = ("lerp", "mux", *CONVERSIONS)
 """Operators whose operands may have unlike types."""
 
-_WITHOUT_TEXT = ("not", "bit_not", REQUIRE, UNDEFINED, LIKELY_AT, *RANDOM)
+_WITHOUT_TEXT = ("not", "bit_not", FOREIGN, REQUIRE, UNDEFINED, LIKELY_AT, *RANDOM)
 """Operators without a name in texts: some have signs, others stand in no condition."""
 
 

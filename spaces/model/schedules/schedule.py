@@ -321,11 +321,12 @@ class Schedule:
 
     @staticmethod
     def default(pipeline: Pipeline) -> Schedule:
-        """Row-major serial loops over the outputs; pure Funcs inlined [TOY]; Funcs with update
-        stages that are read, which cannot be inlined, computed at root.
+        """Row-major serial loops over the outputs; pure Funcs inlined [TOY]; Funcs that are read
+        and cannot be inlined, because of updates or foreign code, computed at root.
         """
         names = frozenset(function.name for function in pipeline.functions)
-        computed = {f.name for f in live_functions(pipeline, names) if not f.is_pure}
+        live = live_functions(pipeline, names)
+        computed = {f.name for f in live if not pipeline.may_inline(f.name)}
         computed.update(pipeline.outputs)
         entries = (FuncSchedule.default(f, f.name in computed) for f in pipeline.functions)
         return Schedule(tuple(entries), pipeline.derivations)

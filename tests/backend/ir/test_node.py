@@ -28,6 +28,7 @@ from spaces.backend.ir.statements import (
     BufferDimension,
     For,
     If,
+    Invoke,
     ParallelFor,
     Prefetch,
     Provide,
@@ -71,6 +72,7 @@ STATEMENTS = (
     (Assert(Message(("at ", ""), (Int32,)), (A,)), (), (A,)),
     (Prefetch("f", (A, B)), (), (A, B)),
     (Recall(b"", (A, B), ("f",), (Int32,), (C,), STORE), (STORE,), (A, B, C)),
+    (Invoke("code", ("f",), (Int32,), (1,), 1, (A,), (B,), (C,)), (), (A, B, C)),
     (Barrier(), (), ()),
 )
 

@@ -42,6 +42,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "none"))
     monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(alone, "lock_path", lock_path)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ D = schedule(BLUR)
 OF_ANY_SCHEDULE = {
     "bounds.impossible-estimates": "image input holds 0 to 64 in dimension 1, but 0 to 65",
     "gpu.required-values": "kernels on sm_80 cannot stop",
+    "foreign.gpu": "foreign code computes, and sm_80 is a GPU",
 }
 REPAIRABLE = [e for e in EXAMPLES if e.rule not in OF_ANY_SCHEDULE]
 
@@ -250,8 +251,10 @@ def members() -> dict[str, list[Schedule]]:
 def test_no_legal_member_of_a_universe_is_nearer():
     found = members()
     pipe = two_stages().pipeline
-    compared = 0
-    for broken in random.Random(5).sample(found["illegal"], examples(20)):
+    compared, wanted = 0, examples(12, fewest=3)
+    for broken in random.Random(5).sample(found["illegal"], len(found["illegal"])):
+        if compared == wanted:
+            break
         least = min(decisions_changed(broken, legal) for legal in found["legal"])
         if least > 2:
             continue
@@ -261,7 +264,7 @@ def test_no_legal_member_of_a_universe_is_nearer():
         assert mended.changes <= least
         assert mended.schedule is not None
         assert decisions_changed(broken, mended.schedule) >= 1
-    assert compared > examples(8, fewest=3)
+    assert compared == wanted
 
 
 def neighbors(pipe: Pipeline, given_: Schedule, on: Device) -> Iterator[Schedule]:

@@ -13,6 +13,7 @@ from spaces.constraints.solver.universe import Assignment, Decision, Universe
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, Schedule
+from tests.examples import some
 
 
 def _level(text: str) -> LoopLevel:
@@ -143,10 +144,12 @@ UNIVERSES = {"two stages": two_stages, "three stages": three_stages, "updates": 
 
 
 @cache
-def verdicts(name: str, on: str) -> dict[tuple, bool]:
-    """Brute force: for each choice of a universe, whether its schedule is legal on a device."""
+def verdicts(name: str, on: str) -> dict[frozenset, bool]:
+    """Brute force: for the choices of a universe that this run tests, whether the schedule of each
+    is legal on a device.
+    """
     universe, target = UNIVERSES[name](), device(on)
-    schedules = {tuple(c.items()): universe.schedule(c) for c in universe.choices()}
+    schedules = {frozenset(c.items()): universe.schedule(c) for c in some(universe.choices())}
     # Where a number has no effect, several choices give one schedule.
     legal = {s: verify(universe.pipeline, s, target).legal for s in {*schedules.values()}}
     return {choice: legal[one] for choice, one in schedules.items()}

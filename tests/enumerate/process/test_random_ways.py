@@ -16,16 +16,19 @@ from spaces.model.schedules.domain_order import LoopKind
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 from tests.enumerate.process.test_universes import UNIVERSES, options
+from tests.examples import some
 
 
 @pytest.mark.parametrize(
     ("universe", "draws"),
-    [
-        ("tails", 250),
-        ("fuses", 250),
-        ("blocks and threads", 300),
-        ("whole patterns and storage", 400),
-    ],
+    some(
+        [
+            ("tails", 250),
+            ("fuses", 250),
+            ("blocks and threads", 300),
+            ("whole patterns and storage", 400),
+        ]
+    ),
 )
 def test_the_mean_weight_is_the_number_of_schedules(universe: str, draws: int) -> None:
     assert_unbiased(ScheduleSpace(*UNIVERSES[universe]), draws)

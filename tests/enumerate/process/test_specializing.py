@@ -23,6 +23,7 @@ from spaces.model.expressions.functions import select
 from spaces.model.expressions.types import Bool, Float32, UInt8
 from spaces.model.writing.serialize import from_json, to_json
 from tests.enumerate.pipelines import blur, row_sums, switched
+from tests.examples import examples
 
 CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
 
@@ -110,7 +111,7 @@ def test_only_everything_specializes() -> None:
 def test_specialized_draws_are_found_again(algorithm: Pipeline) -> None:
     space = everything(algorithm)
     stages: set[int] = set()
-    for seed in range(12):
+    for seed in range(examples(12, fewest=8)):
         made = space.start().at_random(random.Random(seed))
         stages |= {len({c.stage for c in entry.specializations}) for entry in made.schedule.funcs}
         assert space.way_to(made.schedule)[-1].taken == made.taken

@@ -154,11 +154,11 @@ def test_anonymous_funcs_are_numbered() -> None:
 
 def test_a_deep_pipeline_needs_no_deep_stack() -> None:
     func = defined("s0")
-    for i in range(1, 3000):
+    for i in range(1, 1500):
         following = Func(f"s{i}")
         following[X, Y] = func[X, Y] + 1
         func = following
-    assert len(pipeline(func).functions) == 3000
+    assert len(pipeline(func).functions) == 1500
 
 
 def undefined(f: Func) -> None:

@@ -50,5 +50,5 @@ def find_funcs_to_inline(found: FoundSchedule) -> Iterator[Rewrite]:
         name = function.name
         is_stored = not schedule.of(name).compute.is_inline
         is_host = any(name in one.hosts for one in schedule.funcs)
-        if is_stored and function.is_pure and not is_host and name not in kept:
+        if is_stored and pipeline.may_inline(name) and not is_host and name not in kept:
             yield InlineFunc(name)

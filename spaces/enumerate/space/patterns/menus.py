@@ -143,6 +143,10 @@ def _func_menu(
 ) -> FuncMenu:
     factors: dict[str, tuple[int, ...]] = {}
     is_output = function.name in pipeline.outputs
+    if function.is_opaque:
+        usual = _orders(("serial",), ROOT_PATTERNS, shapes, factors)
+        places = FuncPlaces.of(pipeline, options, function.name)
+        return FuncMenu(function, places, usual, {} if is_output else usual, factors)
     guard = partial(with_guarded_updates, pipeline, function, options.long)
     root = guard(_orders(options.root, ROOT_PATTERNS, shapes, factors))
     if is_output:

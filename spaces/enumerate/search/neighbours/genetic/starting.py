@@ -43,7 +43,7 @@ def has_footprint_one(pipeline: Pipeline, name: str) -> bool:
     """Whether a Func may be inlined, and each evaluation of a stage that reads it needs one value
     of it, at coordinates that the loops determine.
     """
-    if name in pipeline.outputs or not pipeline.function(name).is_pure:
+    if name in pipeline.outputs or not pipeline.may_inline(name):
         return False
     for reader in pipeline.consumers(name):
         for stage in pipeline.function(reader).stages:

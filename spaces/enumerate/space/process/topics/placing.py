@@ -137,6 +137,9 @@ def _topics_of(state: ProcessState, func: str, depth: int = 0) -> Iterator[Topic
     """What is decided about a Func that is computed at a depth of its path. A new directive about
     Funcs has a topic in a file of its own, and a line here: the process and the solver read this.
     """
+    if state.function(func).is_opaque:  # it has no loops to decide
+        yield CloseTopic(func)
+        return
     yield OrderTopic(func)
     yield from with_topics(state, func)
     yield StoreTopic(func, depth)
