@@ -44,6 +44,8 @@ from spaces.constraints.legality.preconditions import Precondition, size_precond
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.machine_code import CompiledModule, compile_module
+from spaces.markup.card import brief, card, few, listing
+from spaces.markup.element import tag
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.expressions.message import shown
@@ -56,6 +58,10 @@ from spaces.model.showing import few_lines
 _no_words = (ctypes.c_int64 * 0)()
 
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+
+
+_SHOWN = 6
+"""A card in a notebook shows so many conditions on sizes."""
 
 
 @define(eq=False, repr=False)
@@ -87,6 +93,11 @@ class CompiledPipeline:
 
     def __attrs_post_init__(self) -> None:
         self._call = _Entry(self._module.address(entry_name(self.pipeline.name)))
+
+    def _repr_html_(self) -> str:
+        needed = (tag("p", brief(f"needs {one.condition}")) for one in self.preconditions)
+        few_needed = few(needed, _SHOWN, "conditions on sizes")
+        return card(repr(self)[1:-1], "", few_needed, listing(str(self.schedule)))
 
     def __str__(self) -> str:
         needed = [f"needs {one.condition}" for one in self.preconditions]

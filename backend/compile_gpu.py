@@ -52,6 +52,8 @@ from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
+from spaces.markup.card import brief, card, few, listing
+from spaces.markup.element import tag
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.expressions.definitions import expanded
@@ -69,6 +71,9 @@ _TESTING = (Emulator, SanitizedEmulator)
 
 CALLS = 16
 """For so many different sizes and parameters a pipeline keeps what it runs."""
+
+_SHOWN = 6
+"""A card in a notebook shows so many conditions on sizes."""
 
 
 @frozen(eq=False, repr=False)
@@ -105,6 +110,11 @@ class GpuPipeline:
     @_unset.default
     def _found_unset(self) -> frozenset[str]:
         return frozenset(self.pipeline.output_arrays) - kept_buffers(self.pipeline)
+
+    def _repr_html_(self) -> str:
+        needed = (tag("p", brief(f"needs {one.condition}")) for one in self.preconditions)
+        few_needed = few(needed, _SHOWN, "conditions on sizes")
+        return card(repr(self)[1:-1], "", few_needed, listing(str(self.schedule)))
 
     def __str__(self) -> str:
         needed = [f"needs {one.condition}" for one in self.preconditions]

@@ -322,6 +322,11 @@ from spaces.backend.compile import (
     compile_cpu_unchecked as compile_cpu_unchecked,
 )
 from spaces.backend.llvm.operators import FloatMode as FloatMode
+from spaces.backend.profiling.run import profile as profile
+from spaces.backend.profiling.profile import (
+    Profile as Profile,
+    FuncTime as FuncTime,
+)
 from spaces.backend.compile_gpu import (
     compile_gpu as compile_gpu,
     GpuPipeline as GpuPipeline,
@@ -592,6 +597,12 @@ from spaces.tuning.export import (
     TablesUnavailable as TablesUnavailable,
 )
 from spaces.tuning.damage import find_damage as find_damage, Damage as Damage
+
+# Pages
+from spaces.pages.report import (
+    report as report,
+    Report as Report,
+)
 
 # Apps
 from spaces.apps.catalog import APPS as APPS

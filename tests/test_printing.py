@@ -2,15 +2,19 @@
 
 import pickle
 
+import attrs
 import pytest
 
 import spaces
+from tests.pages_html import Read
 
 CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
 APP = spaces.APPS["local_laplacian"]
 
 MOST_LINES = 30
 MOST_CHARACTERS = 500
+MOST_IN_A_CARD = 8_000
+"""A notebook of the tutorial stays under 300 KB."""
 
 
 def by_hand(name):
@@ -65,12 +69,27 @@ def objects():
     yield "trial", spaces.Trial(3, proposal, measured)
 
 
+CARDS = {
+    *("pipeline", "schedule", "verdict", "illegal", "nest", "tree", "price", "price difference"),
+    *("space", "partial", "found", "done", "gpu pipeline", "compiled", "report", "proof"),
+}
+"""What shows a card in a notebook; what tuning makes is shown where it is tested."""
+
+
 def test_what_prints_is_short():
+    shown = set()
     for name, one in objects():
-        shown, outline = str(one), repr(one)
-        assert len(shown.splitlines()) <= MOST_LINES, (name, shown)
+        text, outline = str(one), repr(one)
+        assert len(text.splitlines()) <= MOST_LINES, (name, text)
         assert "\n" not in outline, (name, outline)
         assert len(outline) <= MOST_CHARACTERS, (name, outline)
+        if hasattr(one, "_repr_html_"):
+            read = Read(one._repr_html_())
+            assert len(one._repr_html_()) <= MOST_IN_A_CARD, name
+            assert not read.outside()
+            assert "spaces-card" in read.all("div")[0]["class"]
+            shown.add(name)
+    assert shown >= CARDS
 
 
 def test_a_schedule_prints_its_directives_and_loops():
@@ -115,3 +134,25 @@ def test_a_search_result_says_what_it_is():
 def test_outlines_keep_their_records_whole():
     found = spaces.Found(12.5, spaces.Schedule.default(spaces.APPS["blur"].pipeline()))
     assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_cards_say_the_verdict_and_why():
+    pipeline, gpu = by_hand("gpu")
+    legal, illegal = (spaces.verify(pipeline, gpu, device) for device in (GPU, CPU))
+    assert "legal exact results" in Read(legal._repr_html_()).text
+    text = Read(illegal._repr_html_()).text
+    assert f"illegal {len(illegal.violations)} violations" in text
+    assert illegal.violations[0].message in text
+
+
+def test_cards_escape_what_users_name():
+    pipeline = attrs.evolve(spaces.APPS["blur"].pipeline(), name="<script>alert(1)</script>")
+    read = Read(pipeline._repr_html_())
+    assert not read.all("script")
+    assert "<script>alert(1)</script>" in read.text
+
+
+def test_a_device_shows_its_limits():
+    read = Read(GPU._repr_html_())
+    assert "Device sm_80 A100" in read.text
+    assert "max threads per block1,024" in read.text

@@ -28,6 +28,7 @@ _MODULES = {
     "verify": "verify",
     "explain": "explain",
     "prove": "prove",
+    "report": "report",
     "rules": "rules",
     "count": "count",
     "enumerate": "listing",

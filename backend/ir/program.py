@@ -17,6 +17,7 @@ class BufferParameter:
     Attributes:
         steps: the strides that are known, and None for those that the caller chooses.
         least_extent: the smallest extent of a dimension.
+        likely_steps: the known strides, and those that most callers choose.
     """
 
     name: str
@@ -30,6 +31,11 @@ class BufferParameter:
         return (1, *(None,) * (self.dimensions - 1))[: self.dimensions]
 
     least_extent: int = 1
+    likely_steps: tuple[int | None, ...] = field()
+
+    @likely_steps.default
+    def _known(self) -> tuple[int | None, ...]:
+        return self.steps
 
 
 @frozen

@@ -21,7 +21,7 @@ from spaces.model.schedules.schedule import MemoryType
 
 Statement: TypeAlias = (
     "Block | For | ParallelFor | Allocate | Provide | Store | TupleAssignment | If | Assert"
-    " | Barrier | Prefetch | Recall | Invoke"
+    " | Barrier | Prefetch | Recall | Invoke | Timed"
 )
 
 
@@ -309,6 +309,20 @@ class Recall(_Statement):
 
     def __str__(self) -> str:
         return f"recall {', '.join(self.buffers)} by ({', '.join(map(str, self.key))}), or else:"
+
+
+@frozen
+class Timed(_Statement):
+    """Runs ``body``, which computes ``func``, and counts its visits and the time of one in
+    ``every``.
+    """
+
+    func: str
+    every: int
+    body: Statement
+
+    def __str__(self) -> str:
+        return f"count the time of {self.func} in one visit of {self.every}:"
 
 
 @frozen

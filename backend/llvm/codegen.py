@@ -60,6 +60,8 @@ def llvm_module(
     """The IR of a program after all lowering passes."""
     module = Module(program, float_mode, access_mode)
     _entry(module, program)
+    if module.counters.table.words:
+        module.counters.export(entry_name(program.name))
     return f"{module.module}\n{LoopHint.text()}"
 
 

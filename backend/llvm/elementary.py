@@ -19,10 +19,11 @@ from llvmlite import ir
 
 from spaces.backend.llvm.float_lanes import DOUBLE, SINGLE, FloatLanes, function_once, lanes_of
 from spaces.backend.llvm.runtime.blocks import IRType, Value, i32
+from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 
-BY_LIBRARY = (
-    "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-)  # fmt: skip
+BY_LIBRARY = tuple(
+    name for name, one in FLOAT_FUNCTIONS.items() if one.llvm is None and not one.has_series
+)
 """Functions of the C library, called in float64 also for float32 values."""
 
 _ROUND = 1.5 * 2.0**52

@@ -247,6 +247,9 @@ class Expressions:
             return [(c, Form.VALUE) for c in special.operands]
         if not isinstance(node, Load):
             return [(c, Form.VALUE) for c in node.children]
+        if isinstance(node.index, Shuffle):
+            loads = (Load(node.type, node.buffer, part) for part in node.index.parts)
+            return [need for load in loads for need in self._needs((load, form))]
         if step_of(node.index) is not None:
             base = node.index.base if isinstance(node.index, Ramp) else node.index
             return [(t, Form.INDEX) for _, t in terms_of(base)]
@@ -368,6 +371,10 @@ class Expressions:
         if isinstance(index, Ramp) and step is not None:
             base = self.address(buffer, index.base)
             return lambda lane: memory.address(base, i64(lane * step), type)
+        if isinstance(index, Shuffle):
+            parts = [self._lane_addresses(buffer, part) for part in index.parts]
+            count, picks = index.parts[0].type.lanes, index.picks
+            return lambda lane: parts[picks[lane] // count](picks[lane] % count)
         shared, varying = lane_terms(index)
         base = self._moved(buffer, shared)
         total: Value = literal(index.type, 0)

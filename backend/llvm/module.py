@@ -16,6 +16,7 @@ from spaces.backend.ir.walk import messages
 from spaces.backend.llvm.accesses import Accesses, HardenedAccesses, emit_outside, types_of
 from spaces.backend.llvm.alias import AliasScopes
 from spaces.backend.llvm.coordinates import coordinates_of
+from spaces.backend.llvm.counters import CounterTable, FunctionCounters, ModuleCounters
 from spaces.backend.llvm.expressions import Expressions, InsertionPoint
 from spaces.backend.llvm.operators import FloatMode, Operators
 from spaces.backend.llvm.runtime.blocks import I1, I32, I64, NULL, POINTER, VOID, Value, i32
@@ -47,6 +48,7 @@ class Module:
     coordinates: frozenset[Expr] = field(init=False)
     numbers: dict[str, int] = field(init=False)
     runtime: dict[str, Value] = field(init=False)
+    counters: ModuleCounters = field(init=False)
     statuses: dict[Message, int] = field(init=False)
     """For each message, the status of a program that ends with it."""
     _tasks: int = 0
@@ -64,6 +66,7 @@ class Module:
             for name, signature in FUNCTIONS.items()
         }
         self.runtime["malloc"].return_value.add_attribute("noalias")
+        self.counters = ModuleCounters(CounterTable.of(self.program), self.module)
 
     def _declare(self, name: str, result: Any, *arguments: Any) -> Value:
         function = ir.Function(self.module, ir.FunctionType(result, arguments), name)
@@ -113,6 +116,7 @@ class FunctionEmitter:
     entry: InsertionPoint
     here: InsertionPoint
     accesses: Accesses
+    counters: FunctionCounters
     pool: Value = NULL
     """The threads that execute parallel loops."""
     report: Value = NULL
@@ -127,7 +131,8 @@ class FunctionEmitter:
         entry = FunctionEmitter.insertion_point(module, first, Accesses())
         here = FunctionEmitter.insertion_point(module, body, accesses)
         accesses.begin(entry.builder, here.builder)
-        return FunctionEmitter(module, function, entry, here, accesses)
+        counters = FunctionCounters(module.counters, entry.builder)
+        return FunctionEmitter(module, function, entry, here, accesses, counters)
 
     @staticmethod
     def insertion_point(module: Module, block: Value, accesses: Accesses) -> InsertionPoint:
@@ -144,5 +149,6 @@ class FunctionEmitter:
 
     def close(self) -> None:
         """Ends the function with success."""
+        self.counters.close(self.here.builder)
         self.here.builder.ret(i32(0))
         self.entry.builder.branch(self.function.blocks[1])

@@ -26,6 +26,7 @@ from spaces.backend.ir.statements import (
     Recall,
     Statement,
     Store,
+    Timed,
     TupleAssignment,
 )
 from spaces.backend.llvm.alias import LoopHint
@@ -43,6 +44,11 @@ from spaces.model.schedules.schedule import AUTO_STACK_BYTES, MemoryType
 _SHORT = 16
 """LLVM may unroll a loop of up to this many iterations if its body is small, although no schedule
 says so.
+"""
+
+_PHASES = 41
+"""Neighbouring iterations of a parallel loop begin their visits of a Func so far apart, in visits,
+as to which of them are timed.
 """
 
 _BUFFER_WORDS = 7
@@ -109,12 +115,16 @@ class Statements:
             self._leave_if(self._build.not_(holds), i32(number))
 
     def body(self, statement: Statement) -> None:
-        """Emits the body of the function, and ends it with success. In a long function each loop
-        that is not long itself becomes a function of its own.
+        """Emits the body of the function (:meth:`inside`), and ends it with success."""
+        self.inside(statement)
+        self.emitter.close()
+
+    def inside(self, statement: Statement) -> None:
+        """Emits the body of the function. In a long function each loop that is not long itself
+        becomes a function of its own.
         """
         self._is_long = loops_in(statement) > LONG
         self.statement(statement)
-        self.emitter.close()
 
     def statement(self, statement: Statement) -> None:
         """Emits one statement. Values read from memory stay known through consecutive stores."""
@@ -161,6 +171,9 @@ class Statements:
                 self._parallel(statement)
             case Recall():
                 self._recall(statement)
+            case Timed(func=func, every=every):
+                with self.emitter.counters.timing(self._build, func, every):
+                    self.statement(statement.body)
             case Invoke():
                 self._invoke(statement)
             case _:
@@ -270,10 +283,12 @@ class Statements:
         size = None if elements is None else elements * node.type.bytes
         if size is not None and self._fits_stack(node, size):
             self._stack_bytes += size
+            self.emitter.counters.allocated(self._build, node.buffer, i64(size))
             place = local_bytes(self.emitter.entry.builder, max(size, 1))
             accesses.obtained(node, place, i64(size), self.values.index)
             return place
         build, wanted = self._build, self._bytes(node.type, node.sizes)
+        self.emitter.counters.allocated(build, node.buffer, wanted)
         block = build.call(self.emitter.module.runtime["malloc"], [wanted])
         null = build.icmp_unsigned("==", block, ir.Constant(POINTER, None))
         self._leave_if(null, i32(OUT_OF_MEMORY))
@@ -399,16 +414,22 @@ class Statements:
         task = module.define(module.task_name(loop.var), POINTER, I32)
         task.linkage = "internal"
         emitter = FunctionEmitter.begin(module, task)
-        entry = emitter.entry.builder
+        entry, counters = emitter.entry.builder, emitter.counters
+        counters.region = self.emitter.counters.region
+        counters.phase = entry.mul(entry.zext(task.args[1], I64), i64(_PHASES))
         given = load_words(entry, task.args[0], closure.kinds(emitter.accesses))
         index = {loop.var.name: entry.sext(task.args[1], I64)}
-        Statements(*closure.received(emitter, given, index)).body(loop.body)
+        with counters.task(emitter.here.builder):
+            Statements(*closure.received(emitter, given, index)).inside(loop.body)
+        emitter.close()
         held, build = closure.held(self.emitter, self.values), self._build
         packed = local_bytes(self.emitter.entry.builder, 8 * len(held))
         store_words(build, packed, held)
         low, extent = (build.trunc(self.values.index(e), I32) for e in (loop.min, loop.extent))
         arguments = [self.emitter.pool, task, low, extent, packed]
-        self._leave_if_failed(build.call(module.runtime["par_for"], arguments))
+        with self.emitter.counters.waiting(build):
+            status = build.call(module.runtime["par_for"], arguments)
+        self._leave_if_failed(status)
 
     def _apart(self, loop: For) -> None:
         """Emits a loop into a function of its own, and calls it."""
@@ -418,6 +439,7 @@ class Statements:
         nest.linkage = "internal"
         nest.attributes.add("noinline")
         emitter = FunctionEmitter.begin(module, nest)
+        emitter.counters.region = self.emitter.counters.region
         Statements(*closure.received(emitter, nest.args)).body(loop)
         held = closure.held(self.emitter, self.values)
         self._leave_if_failed(self._build.call(nest, held))

@@ -14,6 +14,7 @@ from spaces.backend.ir.sizes import times
 from spaces.backend.ir.statements import (
     Allocate,
     BufferDimension,
+    If,
     Invoke,
     Prefetch,
     Provide,
@@ -22,8 +23,10 @@ from spaces.backend.ir.statements import (
 )
 from spaces.backend.ir.vectors import Load
 from spaces.backend.ir.walk import map_own
+from spaces.backend.lowering.analyses.conditions import conjuncts
 from spaces.backend.lowering.passes import named
-from spaces.model.expressions.expr import Call, Expr, Op, Variable, constant
+from spaces.constraints.reasoning.formulas import all_of
+from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
@@ -59,6 +62,10 @@ class Layout:
             moving = coordinate("add", moving, times(arg, stride))
         return coordinate("sub", moving, fixed)
 
+    def where(self, strides: Mapping[str, Expr]) -> Layout:
+        """The layout with numbers for the strides of some names."""
+        return evolve(self, strides=tuple(_named_in(strides, s) for s in self.strides))
+
 
 @named("flatten")
 def flatten(program: LoopProgram) -> LoopProgram:
@@ -79,7 +86,8 @@ _Kept: TypeAlias = Callable[[Allocate, Layout], tuple[BufferDimension, ...]]
 
 
 def _flattened(program: LoopProgram, kept: _Kept) -> LoopProgram:
-    layouts = {b.name: _parameter(b) for b in program.buffers}
+    known = strides_in(all_of(program.assumptions))
+    layouts = {b.name: _parameter(b).where(known) for b in program.buffers}
     return evolve(program, body=_Flattening(layouts, kept, Simplifier()).statement(program.body))
 
 
@@ -125,6 +133,15 @@ class _Flattening:
                     dimensions=self.kept(statement, layout),
                     body=deeper(inner.statement, statement.body),
                 )
+            case If(condition=condition) if known := strides_in(condition):
+                layouts = {name: layout.where(known) for name, layout in self.layouts.items()}
+                inside = _Flattening(layouts, self.kept, self.simplify)
+                otherwise = statement.otherwise
+                return If(
+                    condition,
+                    inside.statement(statement.body),
+                    None if otherwise is None else self.statement(otherwise),
+                )
             case Prefetch(buffer=name, at=at):
                 return Prefetch(name, (self._index(name, tuple(self.value(a) for a in at)),))
             case Invoke():
@@ -155,6 +172,21 @@ class _Flattening:
 
     def _index(self, name: str, args: tuple[Expr, ...]) -> Expr:
         return self.layouts[name].index(args, self.simplify)
+
+
+def strides_in(condition: Expr) -> dict[str, Expr]:
+    """The strides that a condition fixes, by name."""
+    found: dict[str, Expr] = {}
+    for part in conjuncts(condition):
+        match part:
+            case Op(name="eq", args=(Variable(name=name), Const() as number)):
+                if ".stride." in name:
+                    found[name] = number
+    return found
+
+
+def _named_in(strides: Mapping[str, Expr], stride: Expr) -> Expr:
+    return strides.get(stride.name, stride) if isinstance(stride, Variable) else stride
 
 
 def _allocated(node: Allocate) -> Layout:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from spaces.backend.ir.node import map_children
 from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
@@ -19,6 +20,7 @@ from spaces.backend.ir.statements import (
     Provide,
     Recall,
     Statement,
+    Timed,
     TupleAssignment,
     Update,
     block,
@@ -26,6 +28,7 @@ from spaces.backend.ir.statements import (
 from spaces.backend.ir.walk import map_all
 from spaces.backend.lowering.analyses.data_indices import wrapping
 from spaces.backend.lowering.analyses.hints import ALL_BUT_HINTS, is_hinted
+from spaces.backend.lowering.analyses.likely_strides import LikelyStrides
 from spaces.backend.lowering.analyses.size_checks import size_checks
 from spaces.backend.lowering.analyses.updates import updates_of
 from spaces.backend.lowering.prefetch import prefetches
@@ -44,34 +47,55 @@ from spaces.model.recursion import deeper
 from spaces.model.schedules.reductions.accumulation import operand_of
 from spaces.model.writing.serialize import to_json
 
+UNTIMED: Mapping[str, int] = MappingProxyType({})
+"""No Func is timed."""
 
-def start(nest: LoopNest) -> LoopProgram:
-    """The program of a loop nest: ``Provide`` and ``Call`` over coordinates, guards as ``If``."""
+
+def start(nest: LoopNest, timed: Mapping[str, int] = UNTIMED) -> LoopProgram:
+    """The program of a loop nest: ``Provide`` and ``Call`` over coordinates, guards as ``If``.
+
+    Args:
+        nest: the loop nest.
+        timed: the Funcs whose time a run counts, each with how many visits have one that is timed.
+    """
     pipeline = nest.pipeline
-    images = (
-        BufferParameter(i.name, i.type, i.dimensions, False, pipeline.steps(i.name, i.dimensions))
-        for i in pipeline.images
-    )
-    outputs = (
-        BufferParameter(buffer, type, len(f.args), True, pipeline.steps(f.name, len(f.args)))
-        for f in map(pipeline.function, pipeline.outputs)
-        for buffer, type in zip(f.buffers, f.types, strict=True)
-    )
     sizes = sizes_of_tuples(pipeline)
     program = LoopProgram(
         name=pipeline.name,
-        buffers=(*images, *outputs),
+        buffers=tuple(_parameters(nest)),
         scalars=tuple(ScalarParameter(s.name, s.type) for s in pipeline.scalars),
         size_checks=size_checks(nest),
-        body=_statements(nest.body, nest.bounds),
+        body=_statements(nest.body, _Made(nest.bounds, timed)),
         assumptions=tuple(map(expanded, nest.assumptions)),
         hinted=is_hinted(v for f in pipeline.functions for s in f.stages for v in s.values),
     )
     return program if not sizes else _renamed(program, sizes)
 
 
-def _statements(nodes: tuple[NestNode, ...], bounds: Bounds) -> Statement:
-    return block(*(_statement(node, bounds) for node in nodes))
+def _parameters(nest: LoopNest) -> Iterator[BufferParameter]:
+    """The images and the arrays of outputs."""
+    pipeline, likely = nest.pipeline, LikelyStrides(nest)
+    for i in pipeline.images:
+        steps = pipeline.steps(i.name, i.dimensions)
+        found = likely.of(i.name, steps)
+        yield BufferParameter(i.name, i.type, i.dimensions, False, steps, likely_steps=found)
+    for f in map(pipeline.function, pipeline.outputs):
+        steps = pipeline.steps(f.name, len(f.args))
+        found = likely.of(f.name, steps)
+        for buffer, type in zip(f.buffers, f.types, strict=True):
+            yield BufferParameter(buffer, type, len(f.args), True, steps, likely_steps=found)
+
+
+@frozen
+class _Made:
+    """What a program is made of besides the nodes of the nest: the bounds, and the timed Funcs."""
+
+    bounds: Bounds
+    timed: Mapping[str, int]
+
+
+def _statements(nodes: tuple[NestNode, ...], made: _Made) -> Statement:
+    return block(*(_statement(node, made) for node in nodes))
 
 
 def _recall(func: str, key: tuple[Expr, ...], body: Statement, bounds: Bounds) -> Statement:
@@ -129,21 +153,25 @@ _HOISTED = "{}.hoisted"
 """The name of the buffer that holds the memory hoisted for a Func."""
 
 
-def _statement(node: NestNode, bounds: Bounds) -> Statement:
+def _statement(node: NestNode, made: _Made) -> Statement:
+    bounds = made.bounds
     match node:
         case Loop(var=var):
-            body = block(*prefetches(bounds, var), _statements(node.body, bounds))
+            body = block(*prefetches(bounds, var), _statements(node.body, made))
             return For(var.var, var.min, var.extent, var.kind, body, var.partition)
         case Produce(func=func) if bounds.pipeline.function(func).is_opaque:
             body = _invoked(node, bounds)
             return body if node.key is None else _recall(func, node.key, body, bounds)
         case Produce():
-            body = _statements(node.body, bounds)
-            return body if node.key is None else _recall(node.func, node.key, body, bounds)
+            body = _statements(node.body, made)
+            if node.key is not None:
+                body = _recall(node.func, node.key, body, bounds)
+            every = made.timed.get(node.func)
+            return body if every is None else Timed(node.func, every, body)
         case HoistedStorage():
-            return _hoisted(node, bounds)
+            return _hoisted(node, made)
         case loopnest.Allocate():
-            return _allocate(node, bounds)
+            return _allocate(node, made)
         case Compute():
             updates = updates_of(bounds, node.func, node.stage)
             statement = block(*_assertions(*node.args, *node.values), _assignment(node, updates))
@@ -203,10 +231,10 @@ def _by_array(value: Expr) -> Expr:
     return rewrite(value, named)
 
 
-def _hoisted(node: HoistedStorage, bounds: Bounds) -> Statement:
+def _hoisted(node: HoistedStorage, made: _Made) -> Statement:
     """The hoisted memory of each component, one allocation inside the other."""
     names = component_names(node.func, len(node.types))
-    statement = _within(frozenset(names), _statements(node.body, bounds))
+    statement = _within(frozenset(names), _statements(node.body, made))
     for name, type in reversed(tuple(zip(names, node.types, strict=True))):
         statement = Allocate(
             buffer=_HOISTED.format(name),
@@ -230,9 +258,9 @@ def _within(buffers: frozenset[str], statement: Statement) -> Statement:
     return inside
 
 
-def _allocate(node: loopnest.Allocate, bounds: Bounds) -> Statement:
+def _allocate(node: loopnest.Allocate, made: _Made) -> Statement:
     """An allocation for each component, one inside the other."""
-    statement = deeper(_statements, node.body, bounds)
+    statement = deeper(_statements, node.body, made)
     for name, type in reversed(tuple(zip(node.buffers, node.types, strict=True))):
         statement = Allocate(
             buffer=name,

@@ -16,6 +16,7 @@ from spaces.cost.features.records import StageFeatures
 from spaces.cost.model import CostFunction, CostModel, UncertainModel
 from spaces.cost.price import SchedulePrice, price
 from spaces.cost.registry import cost_model, default_model
+from spaces.markup.card import card, listing
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.articles import shown_kind
 from spaces.model.schedules.schedule import StageOf
@@ -166,6 +167,9 @@ class PriceDifference:
         if ratio < facts.LEAST_RATIO:
             return f"{costs}: the {dearer} costs {ratio - 1:.2%} more."
         return f"{costs}: the {dearer} costs {facts.as_ratio(ratio)} times as much."
+
+    def _repr_html_(self) -> str:
+        return card("Price difference", f"by {self.model}", listing(str(self)))
 
     def __repr__(self) -> str:
         return outline(self)

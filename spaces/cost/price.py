@@ -12,9 +12,14 @@ from spaces.cost.errors import PartName, PriceParts
 from spaces.cost.features.features import Features
 from spaces.cost.model import CostFunction, CostModel, PartedModel
 from spaces.cost.registry import cost_model, default_model
+from spaces.markup.card import card
+from spaces.markup.element import share_bar, table, tag
 from spaces.model.articles import shown_kind
 from spaces.model.formulas.symbolic import as_array
 from spaces.model.showing import few_lines, outline
+
+_ROWS = 12
+"""A card in a notebook shows so many Funcs."""
 
 
 @frozen
@@ -76,6 +81,14 @@ class SchedulePrice:
         told = ", ".join(f"{what} {number:,.3g}" for what, number in sums.items() if number)
         width = max(map(len, self.by_func))
         return f"  {func:{width}}  {share:6.1%}  {cost:,.4g}" + (f": {told}" if told else "")
+
+    def _repr_html_(self) -> str:
+        total = self.cost if self.cost and math.isfinite(self.cost) else math.inf
+        rows = [(f, c, f"{c / total:.1%}", share_bar(c / total)) for f, c in self.by_func.items()]
+        told = table(("Func", "cost", "share", ""), rows[:_ROWS]) if rows else None
+        left = len(rows) - _ROWS
+        more = tag("p", f"... and {left:,} more Funcs", class_="quiet") if left > 0 else None
+        return card("Price", f"{self.cost:,.6g} by {self.model}", told, more)
 
     def __repr__(self) -> str:
         return outline(self)

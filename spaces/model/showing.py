@@ -6,6 +6,9 @@ that of directives; the printer registers itself::
 
     @shown.register
     def _(schedule: Schedule) -> str: ...
+
+In a notebook a record shows a card (``_repr_html_``), whose printer registers itself likewise, at
+:func:`shown_html`.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ from functools import singledispatch
 from typing import Any
 
 import attrs
+
+from spaces.markup.card import card, listing
+from spaces.markup.element import Markup
 
 MOST_LINES = 30
 """The most lines that a record prints."""
@@ -74,3 +80,9 @@ _COMMANDS = re.compile(
 def shown(record: Any) -> str:
     """What a record prints."""
     return outline(record)
+
+
+@singledispatch
+def shown_html(record: Any) -> Markup:
+    """What a record shows in a notebook: a card with what it prints."""
+    return card(type(record).__name__, "", listing(str(record)))

@@ -16,6 +16,8 @@ from spaces.cost.model import CostModel
 from spaces.cost.pool import MeasuringPool
 from spaces.cost.registry import default_model
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.markup.card import card, listing
+from spaces.markup.element import share_bar, table
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.articles import shown_kind
@@ -72,6 +74,9 @@ MOST_SEED = 2**63 - 1
 WARM = 4
 """How many schedules of earlier studies a new one begins with."""
 
+_SHOWN = 5
+"""A card in a notebook shows so many trials, the fastest ones."""
+
 
 class BusyStudyError(RuntimeError):
     """Another process tunes the study; ``str`` gives a sentence."""
@@ -123,6 +128,15 @@ class Study:
             lines = [f"fastest: trial {best.number} ({best.proposal.source}), {best.result}"]
             lines += str(best.schedule).splitlines()
         return few_lines([head, *lines])
+
+    def _repr_html_(self) -> str:
+        about = f"{self.space.pipeline.name} for {self.space.device.name}"
+        best = self._trials.ranked[:_SHOWN]
+        rows = [(t.number, t.proposal.source, t.ratio, share_bar(1 / t.ratio)) for t in best]
+        told = table(("trial", "from", "time / reference", ""), rows) if rows else None
+        many = f"{about}: {self.told} of {amount(len(self._trials), 'trial')} measured"
+        schedule = listing(str(best[0].schedule)) if best else None
+        return card(f"Study {self.id}", many, told, schedule)
 
     def __repr__(self) -> str:
         about = f"{self.space.pipeline.name} for {self.space.device.name}"

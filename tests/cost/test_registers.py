@@ -216,7 +216,7 @@ def test_copies_of_an_unrolled_body_share_what_is_the_same_in_all() -> None:
     copies = parse_schedule("f.bound(c, 0, 3).reorder(c, x, y).unroll(c)", pipe)
     assert cost_of(pipe, plane, load=1.0) == cost_of(pipe, pixels, load=1.0) == 6 * VALUES
     assert cost_of(pipe, copies, load=1.0) == (1 + 3) * VALUES
-    shared = cost_of(pipe, plane, instruction=1.0) - cost_of(pipe, copies, instruction=1.0)
+    shared = cost_of(pipe, plane, fraction=1.0) - cost_of(pipe, copies, fraction=1.0)
     assert shared == 2 * VALUES  # the roots
 
 

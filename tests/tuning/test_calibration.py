@@ -30,7 +30,7 @@ from spaces.tuning.prices_as_json import prices_from_json, prices_to_json
 from tests.cpus import FOUR_CORES
 from tests.small_space import small_space
 
-ODD = evolve(Prices(), lane=8.0, transcendental=2.0, launch=500.0, line_from_memory=20.0, load=0.2)
+ODD = evolve(Prices(), lane=8.0, call=2.0, launch=500.0, line_from_memory=20.0, load=0.2)
 """The prices of a machine that is unlike the one of the defaults."""
 
 

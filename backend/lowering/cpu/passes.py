@@ -10,6 +10,7 @@ from spaces.backend.lowering.cases import combined, each, refused
 from spaces.backend.lowering.cpu.interleave import interleave
 from spaces.backend.lowering.cpu.parallel import parallel
 from spaces.backend.lowering.cpu.partition import partition
+from spaces.backend.lowering.cpu.stride_forms import stride_forms
 from spaces.backend.lowering.cpu.unread import unread
 from spaces.backend.lowering.cpu.unroll import unroll
 from spaces.backend.lowering.cpu.vectorize import vectorize
@@ -17,7 +18,7 @@ from spaces.backend.lowering.empty_outputs import outputs_alone, with_empty_outp
 from spaces.backend.lowering.flatten import flatten, flatten_with_dimensions
 from spaces.backend.lowering.passes import Pass, after_each
 from spaces.backend.lowering.simplify import simplify
-from spaces.backend.lowering.start import start
+from spaces.backend.lowering.start import UNTIMED, start
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.nest.loopnest import LoopNest
@@ -34,6 +35,7 @@ def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
         unread,
         partition,
         unroll,
+        stride_forms,
         flatten if access_mode is AccessMode.PLAIN else flatten_with_dimensions,
         vectorize,
         interleave,
@@ -48,18 +50,25 @@ CPU_PASSES = tuple(one.name for one in cpu_passes())
 """The names of the passes, in order."""
 
 
-def lower(nest: LoopNest, access_mode: AccessMode = AccessMode.PLAIN) -> dict[str, LoopProgram]:
+def lower(
+    nest: LoopNest,
+    access_mode: AccessMode = AccessMode.PLAIN,
+    timed: Mapping[str, int] = UNTIMED,
+) -> dict[str, LoopProgram]:
     """The program of a loop nest after each pass, by the pass's name; LLVM compiles the last
-    one.
+    one. A run of it counts the time of the Funcs in ``timed``.
     """
-    return after_each(start(nest), cpu_passes(access_mode))
+    return after_each(start(nest, timed), cpu_passes(access_mode))
 
 
 def lower_cases(
-    pipeline: Pipeline, cases: Sequence[Case], access_mode: AccessMode = AccessMode.PLAIN
+    pipeline: Pipeline,
+    cases: Sequence[Case],
+    access_mode: AccessMode = AccessMode.PLAIN,
+    timed: Mapping[str, int] = UNTIMED,
 ) -> dict[str, LoopProgram]:
     """The program after each pass, for a pipeline with a schedule for each of several cases."""
-    programs = each(pipeline, cases, lambda nest, _: lower(nest, access_mode), _refused)
+    programs = each(pipeline, cases, lambda nest, _: lower(nest, access_mode, timed), _refused)
     return {name: combined([p[name] for p in programs]) for name in programs[0]}
 
 

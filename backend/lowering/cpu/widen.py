@@ -84,7 +84,7 @@ class Widening:
     def _over_lanes(self, node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr:
         """A node over operands; at least one of them is a vector."""
         if self.mask is not None and isinstance(node, Load):
-            return MaskedLoad(node.type.with_lanes(lanes), node.buffer, children[0], self.mask)
+            return _masked_load(node, children[0], self.mask)
         by_class = self._class_by_class(node, children, lanes)
         return _at_once(node, children, lanes) if by_class is None else by_class
 
@@ -142,6 +142,21 @@ def _at_once(node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr:
         raise TypeError(f"a {type(node).__name__} has no lanes of its own: `{node}`")
     wide = tuple(_full(c, lanes) for c in children)
     return Op(node.type.with_lanes(lanes), node.name, wide)
+
+
+def _masked_load(node: Load, index: Expr, mask: Expr) -> Expr:
+    """The load in the lanes of a mask; lanes that take turns are loaded turn by turn."""
+    period, lanes = period_of(index), index.type.lanes
+    if (
+        isinstance(index, Shuffle)
+        and period > 1
+        and all(isinstance(part, Ramp) for part in index.parts)
+    ):
+        kind, masked = node.type.with_lanes(lanes // period), mask.type.with_lanes(lanes // period)
+        masks = (Shuffle(masked, (mask,), tuple(range(n, lanes, period))) for n in range(period))
+        turns = zip(index.parts, masks, strict=True)
+        return interleaved([MaskedLoad(kind, node.buffer, i, m) for i, m in turns], lanes)
+    return MaskedLoad(node.type.with_lanes(lanes), node.buffer, index, mask)
 
 
 def _narrow_limit(name: str, operands: tuple[Expr, ...]) -> Expr | None:

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 import llvmlite.binding
-from attrs import evolve, field, frozen
+from attrs import Factory, asdict, evolve, field, frozen
 
 from spaces.constraints.devices.present_gpu import NoGpuError, present_gpu
 from spaces.constraints.devices.products import GpuProduct, gpu_products, product_called
+from spaces.markup.card import card, facts
+from spaces.markup.element import Markup
 from spaces.model.suggestions import suggestion
 
 
@@ -66,6 +68,9 @@ class GpuDevice:
     #: Shared memory, reserve included, is handed to blocks in multiples of this many bytes.
     shared_allocation_unit_bytes: int
 
+    def _repr_html_(self) -> str:
+        return _card(self, self.product)
+
     def __str__(self) -> str:
         return f"{self.name}: {self.product}, {self.sm_count} multiprocessors"
 
@@ -92,6 +97,11 @@ class CpuDevice:
     l3_bytes: int
     cache_line_bytes: int
     vector_bits: int
+    #: The bits that a unit computes at once; an instruction on a wider vector takes it twice.
+    unit_bits: int = field(default=Factory(lambda self: self.vector_bits, takes_self=True))
+
+    def _repr_html_(self) -> str:
+        return _card(self, self.model)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.model}, {self.cores} cores, vectors of {self.vector_bits} bits"
@@ -109,6 +119,21 @@ _FALLBACK_CACHE_LINE_BYTES = 64
 # Widest first. 256-bit integer arithmetic came with AVX2, not with AVX.
 _VECTOR_BITS = (("avx512f", 512), ("avx2", 256), ("sse2", 128), ("neon", 128))
 _FALLBACK_VECTOR_BITS = 128
+
+# Processors that execute their widest instructions in two halves, as LLVM calls them: AMD,
+# Software Optimization Guides for the AMD Family 17h (55723) and for the Zen 4 Microarchitecture
+# (57647).
+_UNIT_BITS = {"znver1": 128, "znver4": 256}
+
+
+def _card(device: Device, about: str) -> Markup:
+    """What a device shows in a notebook: its limits."""
+    limits = {
+        name.replace("_", " "): f"{value:,}"
+        for name, value in asdict(device).items()
+        if isinstance(value, int)
+    }
+    return card(f"Device {device.name}", about, facts(limits))
 
 
 def device(name: str) -> Device:
@@ -160,15 +185,18 @@ def host_cpu(cache_folder: Path = _CACHE_FOLDER) -> CpuDevice:
     cache_bytes, cache_line_bytes = _read_caches(cache_folder)
     features = llvmlite.binding.get_host_cpu_features()
     widths = (bits for feature, bits in _VECTOR_BITS if features.get(feature))
+    vector_bits = next(widths, _FALLBACK_VECTOR_BITS)
+    model = llvmlite.binding.get_host_cpu_name()
     return CpuDevice(
         name="cpu",
-        model=llvmlite.binding.get_host_cpu_name(),
+        model=model,
         cores=_allowed_cores(),
         l1_bytes=cache_bytes.get(1, 0),
         l2_bytes=cache_bytes.get(2, 0),
         l3_bytes=cache_bytes.get(3, 0),
         cache_line_bytes=cache_line_bytes,
-        vector_bits=next(widths, _FALLBACK_VECTOR_BITS),
+        vector_bits=vector_bits,
+        unit_bits=min(vector_bits, _UNIT_BITS.get(model, vector_bits)),
     )
 
 

@@ -15,6 +15,8 @@ from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rounding import Rounding, roundings
 from spaces.constraints.rules.rule import Check
 from spaces.constraints.sizes.kernels import Kernel, kernels
+from spaces.markup.card import card, few, listing, mark
+from spaces.markup.element import tag
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.expressions.expr import Expr
@@ -24,6 +26,9 @@ from spaces.model.nest.loopnest import LoopNest, assemble
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
 from spaces.model.suggestions import some_of
+
+_SHOWN = 12
+"""A card in a notebook shows so many violations, or pieces of advice."""
 
 
 @frozen(repr=False)
@@ -144,6 +149,15 @@ class CheckedSchedule:
             return head
         return f"{head}\nAdvice:\n" + few_lines((f"  {one}" for one in self.advice), rest="pieces")
 
+    def _repr_html_(self) -> str:
+        about = f"for {self.device.name}"
+        advice = few((tag("p", str(one)) for one in self.advice), _SHOWN, "pieces of advice")
+        exact = " exact results" if self.is_exact else f" {self.rounding[0]}"
+        answer = [mark("ok", "legal"), exact]
+        return card(
+            f"Schedule of {self.pipeline.name}", about, answer, listing(str(self.schedule)), advice
+        )
+
     def __repr__(self) -> str:
         return f"<CheckedSchedule of {self.pipeline.name} for {self.device.name}>"
 
@@ -158,11 +172,26 @@ class CheckedSchedule:
         }
 
 
+@frozen
+class JudgedSchedule:
+    """What was judged."""
+
+    pipeline: Pipeline
+    schedule: Schedule
+    device: Device
+
+
 @frozen(repr=False)
 class Illegal:
-    """A schedule that is not legal, with all violations."""
+    """A schedule that is not legal, with all violations.
+
+    Attributes:
+        violations: the violations.
+        judged: what ``verify`` judged; None if something else made the verdict.
+    """
 
     violations: tuple[Violation, ...]
+    judged: JudgedSchedule | None = field(default=None, eq=False)
 
     @property
     def legal(self) -> bool:
@@ -179,6 +208,11 @@ class Illegal:
 
     def __str__(self) -> str:
         return few_lines(map(str, self.violations), rest="violations")
+
+    def _repr_html_(self) -> str:
+        found = (tag("p", tag("b", one.rule), f" {one.message}") for one in self.violations)
+        answer = [mark("bad", "illegal"), f" {amount(len(self.violations), 'violation')}"]
+        return card("Verdict", "", answer, few(found, _SHOWN, "violations"))
 
     def __repr__(self) -> str:
         rules = some_of(list(dict.fromkeys(violation.rule for violation in self.violations)))

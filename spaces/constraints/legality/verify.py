@@ -22,7 +22,13 @@ from spaces.constraints.legality.judge import (
 )
 from spaces.constraints.legality.kept_values import undecided
 from spaces.constraints.legality.partial import ask_other_nest, ask_other_records, mended
-from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, SizeCondition, Verdict
+from spaces.constraints.legality.verdict import (
+    CheckedSchedule,
+    Illegal,
+    JudgedSchedule,
+    SizeCondition,
+    Verdict,
+)
 from spaces.constraints.rules.estimates import is_repeated, shortages
 from spaces.constraints.rules.findings import Violation, stated_under
 from spaces.constraints.rules.inlining import inline_size, is_soon_inlined
@@ -73,11 +79,12 @@ def verify(
     check_given("verify", pipeline=pipeline, schedule=schedule, device=device)
     faults = pipeline_faults(pipeline, device)
     verdict = _verify_schedule(pipeline, schedule, device, exact, memo)
+    judged = JudgedSchedule(pipeline, schedule, device)
     if not faults:
-        return verdict
+        return Illegal(verdict.violations, judged) if isinstance(verdict, Illegal) else verdict
     short = shortages(pipeline)
     own = (v for v in verdict.violations if not is_repeated(v, short))
-    return Illegal((*faults, *own))
+    return Illegal((*faults, *own), judged)
 
 
 def _verify_schedule(

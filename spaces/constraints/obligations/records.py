@@ -8,11 +8,14 @@ a variable of its own. Extents of buffers (``out.extent.0``) are at least 1.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
-from spaces.model.amounts import named_numbers
+from spaces.markup.card import card, few, mark
+from spaces.markup.element import tag
+from spaces.model.amounts import amount, named_numbers
 from spaces.model.expressions.expr import Expr
 from spaces.model.showing import few_lines
 
@@ -119,6 +122,13 @@ class Unknown:
 
 Outcome: TypeAlias = Proven | Refuted | Unknown
 
+_ANSWERS: Mapping[type[Outcome], tuple[str, str]] = {
+    Proven: ("ok", "proven"),
+    Refuted: ("bad", "refuted"),
+    Unknown: ("open", "unknown"),
+}
+"""How a card marks each kind of outcome."""
+
 
 @frozen
 class Proof:
@@ -133,6 +143,10 @@ class Proof:
     outcome: Outcome
     seconds: float
     solver_seconds: float = 0.0
+
+    def _repr_html_(self) -> str:
+        kind, answer = _ANSWERS[type(self.outcome)]
+        return card("Proof", self.obligation.kind, mark(kind, answer), tag("p", str(self)))
 
     def __str__(self) -> str:
         match self.outcome:
@@ -161,6 +175,14 @@ class ProofReport:
         lines = [f"{self._summary}."]
         lines += map(str, (*self.refuted, *self.unknown))
         return few_lines(lines, rest="obligations that are not proven")
+
+    def _repr_html_(self) -> str:
+        answers = [mark("ok", f"{len(self.proven):,} proven")]
+        answers += [mark("bad", f"{len(self.refuted):,} refuted")] * bool(self.refuted)
+        answers += [mark("open", f"{len(self.unknown):,} unknown")] * bool(self.unknown)
+        told = (tag("p", str(proof)) for proof in (*self.refuted, *self.unknown))
+        about = f"{amount(len(self.proofs), 'obligation')} in {self.seconds:.2f} s"
+        return card("Proofs", about, [[one, " "] for one in answers], few(told, 8, "obligations"))
 
     def __repr__(self) -> str:
         return f"<ProofReport: {self._summary}>"

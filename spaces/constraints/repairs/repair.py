@@ -17,6 +17,7 @@ from spaces.constraints.repairs.ranked_edit import RankedEdit
 from spaces.constraints.repairs.reset import reset_funcs
 from spaces.constraints.repairs.search import Culprits, Search
 from spaces.constraints.repairs.stating import state_edits
+from spaces.markup.card import card, listing
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given
@@ -61,6 +62,9 @@ class Repair:
     def changes(self) -> int:
         """The number of changed decisions."""
         return sum(edit.changes for edit in self.edits)
+
+    def _repr_html_(self) -> str:
+        return card("Repair", self.answer, listing(str(self)))
 
     def __str__(self) -> str:
         edits = "\n".join(f"  {edit.text}" for edit in self.edits)

@@ -42,6 +42,10 @@ class Registers:
         """The number of vector registers for ``lanes`` values, at least one."""
         return maximum(1.0, ceil(lanes * (bits / self.device.vector_bits)))
 
+    def passes(self, lanes: SymbolicNumber, bits: float) -> SymbolicNumber:
+        """How often a unit computes to get ``lanes`` values, at least once."""
+        return maximum(1.0, ceil(lanes * (bits / self.device.unit_bits)))
+
     def stored_shares(
         self, features: Features, func: FuncFeatures, stage: StageFeatures
     ) -> tuple[SymbolicNumber, SymbolicNumber]:

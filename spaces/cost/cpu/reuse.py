@@ -50,9 +50,9 @@ from spaces.cost.training import PricedRun
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array, maximum
 from spaces.model.schedules.domain_order import LoopKind
 
-_LEAST_LANE = 2 / 3
-"""From this share of the price of a load on, lanes that are apart cost at least as much as the
-registers that hold them: two for three lanes of 64 bits, if a register has 128.
+_LEAST_LANE = 0.8
+"""From this share of the price of a load on, lanes that are apart cost at least as much as a load
+of all: of three lanes of 64 bits, two accesses and 24/64 of another one if a unit has 128 bits.
 """
 
 

@@ -25,6 +25,9 @@ Costed = TypeVar("Costed")
 FITTED = "near a fit to the times of some hundred schedules on a server core of 2024"
 """Where most prices come from."""
 
+MEASURED = "measured by `python -m bench instructions`: [times and prices](instructions.md)"
+"""Where prices of single instructions come from."""
+
 
 @frozen(eq=False)
 class Price:
@@ -63,6 +66,7 @@ class StageWork:
     Attributes:
         vectors: the number of evaluations, all lanes together.
         registers: those that the values of all lanes take.
+        passes: how often a unit computes for the values of all lanes.
         written: the share of evaluations that store their value.
         spilled: the share that do so because there are too few registers.
     """
@@ -72,6 +76,7 @@ class StageWork:
     stage: StageFeatures
     vectors: SymbolicNumber
     registers: SymbolicNumber
+    passes: SymbolicNumber
     written: SymbolicNumber
     spilled: SymbolicNumber
 
@@ -163,9 +168,12 @@ class Core:
     def view_stage(self, features: Features, stage: StageFeatures) -> StageWork:
         """A stage as its terms read it."""
         func = features.func(stage.func)
-        registers = sum(self.registers.of(stage.lanes, type.bits) for type in func.types)
+        lanes, widths = stage.lanes, [type.bits for type in func.types]
+        registers = sum(self.registers.of(lanes, bits) for bits in widths)
+        passes = sum(self.registers.passes(lanes, bits) for bits in widths)
         shares = self.registers.stored_shares(features, func, stage)
-        return StageWork(features, func, stage, stage.executed / stage.lanes, registers, *shares)
+        vectors = stage.executed / lanes
+        return StageWork(features, func, stage, vectors, registers, passes, *shares)
 
     def sum_terms(self, kind: TermKind[Costed], costed: Costed) -> SymbolicNumber:
         """The cycles of all terms of a kind."""

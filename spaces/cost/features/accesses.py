@@ -22,12 +22,12 @@ from spaces.model.algorithm.undefined import is_nothing
 from spaces.model.expressions.definitions import expanded
 from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
+from spaces.model.expressions.types import Float32
 
 Coefficients: TypeAlias = tuple[tuple[str, Fraction], ...]
 """How far a coordinate moves for one step of each Var or RVar that moves it."""
 
 _ARITHMETIC = ("add", "sub", "mul", "div", "mod")
-_INSTRUCTIONS = ("sqrt", "floor", "ceil", "round", "trunc")
 DIVISION_BY_LITERAL = 4
 """The instructions of an integer division by a literal: a multiplication and shifts."""
 
@@ -116,8 +116,10 @@ class Operations:
         arithmetic: ``+ - * / %`` [TOY].
         math: sin, cos, tan, sqrt, exp, log, pow, floor, ceil [TOY].
         other: comparisons, logic, min, max, select, abs and conversions.
-        transcendental: the part of ``math`` that calls a library.
+        series: the part of ``math`` that sums a series, on all lanes at once.
+        calls: the part of ``math`` that calls a library, for each lane.
         divisions: the part of ``arithmetic`` that divides integers by a value other than a literal.
+        fractions: the divisions and square roots of floats.
         instructions: the instructions of all other operations: one each, and four for an integer
             division by a literal, which is a multiplication and shifts.
         bits: the bits of all results together, which a vector unit must produce.
@@ -126,8 +128,10 @@ class Operations:
     arithmetic: int
     math: int
     other: int
-    transcendental: int
+    series: int
+    calls: int
     divisions: int
+    fractions: int
     instructions: int
     bits: int
 
@@ -206,13 +210,19 @@ def loads_of_funcs(work: Work, is_image: Mapping[str, bool]) -> int:
 
 def _operations(nodes: list[Cast | Op]) -> Operations:
     counts = {"arithmetic": 0, "math": 0, "other": 0}
-    transcendental = divisions = instructions = bits = 0
+    series = calls = divisions = fractions = instructions = bits = 0
     for node in nodes:
         group = "other" if isinstance(node, Cast) else _group(node.name)
         counts[group] += 1
         bits += max(8, node.type.bits, *(child.type.bits for child in node.children))
-        if group == "math" and isinstance(node, Op) and node.name not in _INSTRUCTIONS:
-            transcendental += 1
+        if isinstance(node, Op) and group == "math" and node.name != "sqrt":
+            function = FLOAT_FUNCTIONS[node.name]
+            has_series = function.has_series and node.type == Float32
+            series += has_series
+            calls += function.llvm is None and not has_series
+            instructions += function.llvm is not None
+        elif isinstance(node, Op) and node.type.is_float and node.name in ("div", "sqrt"):
+            fractions += 1
         elif isinstance(node, Op) and _divides_integers(node):
             is_literal = isinstance(node.args[1], Const)
             divisions += not is_literal
@@ -221,8 +231,10 @@ def _operations(nodes: list[Cast | Op]) -> Operations:
             instructions += 1
     return Operations(
         **counts,
-        transcendental=transcendental,
+        series=series,
+        calls=calls,
         divisions=divisions,
+        fractions=fractions,
         instructions=instructions,
         bits=bits,
     )

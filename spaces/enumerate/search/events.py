@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
+from spaces.markup.card import card, listing
+from spaces.markup.element import Child, share_bar, table
 from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines, outline
@@ -23,6 +26,9 @@ class Found:
 
     cost: float
     schedule: Schedule
+
+    def _repr_html_(self) -> str:
+        return card("Schedule", f"cost {self.cost:,.6g}", listing(str(self.schedule)))
 
     def __str__(self) -> str:
         return f"cost {self.cost:,.6g}\n{self.schedule}"
@@ -136,8 +142,27 @@ class Done:
         )
         return few_lines([head, *str(self.best[0]).splitlines()]) if self.best else head
 
+    def _repr_html_(self) -> str:
+        scored = f"{amount(self.structures, 'structure')} scored in {self.seconds:.1f} s"
+        about = f"{scored} ({self.ending})"
+        if not self.best:
+            return card("Search", about, "No schedule was found.")
+        least = self.best[0].cost
+        rows = [
+            (place, one.cost, *_beside(least, one.cost)) for place, one in enumerate(self.best, 1)
+        ]
+        told = table(("", "cost", "of the best", ""), rows)
+        return card("Search", about, told, listing(str(self.best[0].schedule)))
+
     def __repr__(self) -> str:
         return outline(self)
+
+
+def _beside(least: float, cost: float) -> tuple[Child, Child]:
+    """A cost over the least one, and a bar; nothing if that says nothing."""
+    if not 0 < least <= cost < math.inf:
+        return "", ""
+    return f"{cost / least:.2f}", share_bar(least / cost)
 
 
 Event: TypeAlias = Expanded | Scored | Improved | Done

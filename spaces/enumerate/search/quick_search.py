@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Sequence
 
 from attrs import field, frozen
@@ -16,6 +17,7 @@ from spaces.enumerate.search.rewrites.rewrite import FindRewrites, FoundSchedule
 from spaces.enumerate.search.rewrites.while_cheaper import Rewriting
 from spaces.enumerate.search.stagewise.refining import search_alone
 from spaces.enumerate.search.stagewise.stagewise import QUICK, Stagewise
+from spaces.enumerate.search.stagewise.walk import Complete
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
 
@@ -32,10 +34,14 @@ class QuickSearch:
 
     Attributes:
         walk: the search that finds the schedule, and that decides what a rewrite leaves open.
+        wider: a second search, made if the first one took at most half of :data:`QUICK`. A wide
+            beam alone finds dearer schedules for some pipelines: it goes on from fewer choices of
+            each state that it keeps.
         rewrites: what finds the rewrites to try, one kind after the other.
     """
 
     walk: Stagewise = field(default=Stagewise())
+    wider: Stagewise | None = field(default=Stagewise(width=4))
     rewrites: Sequence[FindRewrites] = REWRITES
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
@@ -48,12 +54,16 @@ class QuickSearch:
         """
         board = pricer.board
         begun = board.work
-        complete = yield from self.walk.find_states(pricer, share)
+        walks = 1 if self.wider is None else 2
+        complete = yield from self.walk.find_states(pricer, share, 1, walks)
+        if complete is not None and self.wider and board.work - begun <= QUICK / 2:
+            other = yield from self.wider.find_states(pricer, share, 2, walks)
+            complete = None if other is None else min(complete, other, key=_least_cost)
         if complete is None:
             return False
         if not complete.legal:
             return True
-        most = min(2 * board.work - begun, begun + QUICK)
+        most = board.work + min(board.work - begun, QUICK)
         states = (*complete.legal, *complete.unjudged)
         found = FoundSchedule.of_states(complete.task.pricer, pricer.space, states)
         rewriting = Rewriting(complete.task, self.walk, self.rewrites, most, share)
@@ -63,3 +73,7 @@ class QuickSearch:
             return False
         yield board.scored
         return True
+
+
+def _least_cost(complete: Complete) -> float:
+    return complete.legal[0].cost if complete.legal else math.inf

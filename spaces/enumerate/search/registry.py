@@ -31,7 +31,7 @@ Strategy: TypeAlias = Callable[[ScheduleSpace, CostModel, Limits], Iterator[Even
 _COMPOSED: Mapping[str, Strategy] = {
     "annealing": Annealing(opening=QuickSearch(), rewrites=draw_rewrite),
     "bandit": Bandit(rewrites=draw_rewrite),
-    "freezing": Freezing(second=QuickSearch(walk=Stagewise(width=1))),
+    "freezing": Freezing(second=QuickSearch(walk=Stagewise(width=1), wider=None)),
     "frozen-sampling": Freezing(
         first=HierarchicalSampling(width=1, passes=1), second=HierarchicalSampling(), opened=1.0
     ),

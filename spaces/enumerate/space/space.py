@@ -33,10 +33,12 @@ from spaces.enumerate.space.restrictions.mistakes import Nameable
 from spaces.enumerate.space.restrictions.restricted import Restricted
 from spaces.enumerate.space.restrictions.restriction import Restriction, as_restrictions
 from spaces.enumerate.space.structure import Structure
+from spaces.markup.card import card, facts
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.suggestions import some_of
 
 T = TypeVar("T")
 
@@ -93,6 +95,18 @@ class Space:
         parts += [f"{amount(len(self.where), 'condition')}"] * bool(self.where)
         about = f" ({', '.join(parts)})" if parts else ""
         return f"<ScheduleSpace of {self.pipeline.name} for {self.device.name}{about}>"
+
+    def _repr_html_(self) -> str:
+        named = {
+            "Funcs": some_of([f.name for f in self.pipeline.functions]),
+            "device": str(self.device),
+            "fixed": some_of([f.name for f in self.fixed.funcs]) or None,
+            "left": some_of(list(self.leave)) or None,
+            "where": "; ".join(map(str, self.where)) or None,
+            "results": "exact" if self.options.exact else "floats may round differently",
+            "loops": "one by one" if self.decides_loops else "by patterns",
+        }
+        return card(f"Schedules of {self.pipeline.name}", f"for {self.device.name}", facts(named))
 
     @property
     def decides_loops(self) -> bool:

@@ -11,6 +11,7 @@ from spaces.model.expressions.definitions import FOREIGN
 from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, component_names, walk
 from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.derivations import Derivation
+from spaces.model.showing import shown_html
 
 
 @frozen
@@ -212,6 +213,9 @@ class Pipeline:
         images = ", ".join(image.name for image in self.images) or "no image"
         funcs = f"{len(self.functions)} Func{'s' * (len(self.functions) != 1)}"
         return f"<Pipeline {self.name}: {funcs}, from {images} to {', '.join(self.outputs)}>"
+
+    def _repr_html_(self) -> str:
+        return shown_html(self)
 
     @cached_property
     def _by_name(self) -> dict[str, Function]:

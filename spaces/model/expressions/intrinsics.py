@@ -30,6 +30,8 @@ class FloatFunction:
             library computes the function.
         cuda: CUDA's function of doubles; the name for floats adds ``f``.
         operands: the number of operands.
+        has_series: whether a CPU computes it for float32 by a series, on all lanes at once. Without
+            a series and an intrinsic, it calls the C library for each lane.
     """
 
     name: str
@@ -37,6 +39,7 @@ class FloatFunction:
     cuda: str
     llvm: str | None = None
     operands: int = 1
+    has_series: bool = False
 
 
 @frozen
@@ -100,14 +103,14 @@ def _trailing_zeros(value: Expr, powers: Sequence[Expr]) -> Iterator[Expr]:
 
 _FLOAT_FUNCTIONS = (
     FloatFunction("sqrt", np.sqrt, cuda="sqrt", llvm="sqrt"),
-    FloatFunction("sin", np.sin, cuda="sin"),
-    FloatFunction("cos", np.cos, cuda="cos"),
-    FloatFunction("tan", np.tan, cuda="tan"),
-    FloatFunction("exp", np.exp, cuda="exp"),
-    FloatFunction("log", np.log, cuda="log"),
+    FloatFunction("sin", np.sin, cuda="sin", has_series=True),
+    FloatFunction("cos", np.cos, cuda="cos", has_series=True),
+    FloatFunction("tan", np.tan, cuda="tan", has_series=True),
+    FloatFunction("exp", np.exp, cuda="exp", has_series=True),
+    FloatFunction("log", np.log, cuda="log", has_series=True),
     FloatFunction("floor", np.floor, cuda="floor", llvm="floor"),
     FloatFunction("ceil", np.ceil, cuda="ceil", llvm="ceil"),
-    FloatFunction("pow", np.power, cuda="pow", operands=2),
+    FloatFunction("pow", np.power, cuda="pow", operands=2, has_series=True),
     FloatFunction("round", np.rint, cuda="rint", llvm="rint"),
     FloatFunction("trunc", np.trunc, cuda="trunc", llvm="trunc"),
     FloatFunction("asin", np.arcsin, cuda="asin"),

@@ -28,7 +28,7 @@ from spaces.model.schedules.fused_groups import Fused
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.schedule import MemoryType, Schedule, StageOf
-from spaces.model.showing import shown
+from spaces.model.showing import shown, shown_html
 
 NestNode: TypeAlias = "Loop | HoistedStorage | Allocate | Produce | Compute"
 
@@ -77,11 +77,6 @@ class Produce:
     body: tuple[NestNode, ...]
     key: tuple[Expr, ...] | None = None
 
-    def __str__(self) -> str:
-        box = "".join(f"[{i.min} .. {i.max}]" for i in self.box)
-        key = "" if self.key is None else f", memoized by ({', '.join(map(str, self.key))})"
-        return f"produce {self.func}{box}{key}"
-
 
 @frozen
 class Compute:
@@ -119,6 +114,9 @@ class LoopNest:
 
     def __repr__(self) -> str:
         return f"<LoopNest of {self.pipeline.name}>"
+
+    def _repr_html_(self) -> str:
+        return shown_html(self)
 
     @property
     def pipeline(self) -> Pipeline:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from attrs import frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.expressions.expr import Expr, constant
+from spaces.model.expressions.rewrite import Substitution
+from spaces.model.expressions.types import Int32
 from spaces.model.nest.loopnest import (
     Allocate,
     Compute,
@@ -20,6 +26,18 @@ from spaces.model.schedules.conditions import format_condition
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines, shown
+
+Written: TypeAlias = Callable[[Expr], str]
+"""Writes a formula of a nest."""
+
+
+@frozen
+class NestRow:
+    """A line of a loop nest: its node, and how deep it lies."""
+
+    depth: int
+    node: NestNode
+    text: str
 
 
 def format_nests(pipeline: Pipeline, schedule: Schedule) -> str:
@@ -51,45 +69,70 @@ def _(nest: LoopNest) -> str:
 
 
 def _lines(nodes: tuple[NestNode, ...], depth: int) -> Iterator[str]:
+    return ("  " * row.depth + row.text for row in nest_rows(nodes, depth))
+
+
+def nest_rows(
+    nodes: tuple[NestNode, ...], depth: int = 0, written: Written = str
+) -> Iterator[NestRow]:
+    """The lines of a nest, parents first; ``written`` gives the text of each formula."""
     open_ = [(node, depth) for node in reversed(nodes)]
     while open_:
         node, depth = open_.pop()
-        yield "  " * depth + _line(node)
+        yield NestRow(depth, node, _line(node, written))
         if not isinstance(node, Compute):
             inner = depth + isinstance(node, Produce | Loop)
             open_ += ((one, inner) for one in reversed(node.body))
 
 
-def _line(node: NestNode) -> str:
+def written_at_estimates(nest: LoopNest) -> Written:
+    """Writes formulas with the estimated sizes in place of their names."""
+    sizes = {n: constant(v, Int32) for n, v in nest.pipeline.sizes().items()}
+    known, simplify = Substitution(sizes), nest.simplify
+
+    def written(formula: Expr) -> str:
+        return str(simplify(known(formula)))
+
+    return written
+
+
+def _line(node: NestNode, written: Written) -> str:
     match node:
         case HoistedStorage():
-            sides = ", ".join(map(str, node.extents))
+            sides = ", ".join(map(written, node.extents))
             return f"memory for {node.func}: [{sides}]"
         case Allocate():
-            return _allocation(node)
+            return _allocation(node, written)
         case Produce():
-            return f"{node}:"
+            box = "".join(f"[{_end(i.min, written)} .. {_end(i.max, written)}]" for i in node.box)
+            key = "" if node.key is None else f", memoized by ({', '.join(map(written, node.key))})"
+            return f"produce {node.func}{box}{key}:"
         case Loop():
-            return _loop(node)
+            return _loop(node, written)
         case Compute():
-            guards = " and ".join(map(str, (*(g.condition for g in node.guards), *node.predicates)))
+            conditions = (*(g.condition for g in node.guards), *node.predicates)
+            guards = " and ".join(map(written, conditions))
             stage = f" (update {node.stage - 1})" if node.stage else ""
             condition = f"if {guards}: " if guards else ""
-            args = ", ".join(str(a) for a in node.args)
+            args = ", ".join(map(written, node.args))
             return f"{condition}{node.func}({args}) = ...{stage}"
 
 
-def _allocation(node: Allocate) -> str:
+def _end(end: Expr | None, written: Written) -> str:
+    return str(end) if end is None else written(end)
+
+
+def _allocation(node: Allocate, written: Written) -> str:
     parts = []
     for extent, fold in zip(node.extents, node.folds, strict=True):
-        parts.append(f"{extent} folded" if fold is not None else str(extent))
+        parts.append(f"{written(extent)} folded" if fold is not None else written(extent))
     memory = "" if node.memory == "auto" else f" in {node.memory}"
     types = ", ".join(map(str, node.types))
     element = types if len(node.types) == 1 else f"({types})"
     return f"store {node.func}: {element}[{', '.join(parts)}]{memory}"
 
 
-def _loop(node: Loop) -> str:
+def _loop(node: Loop, written: Written) -> str:
     var = node.var
     kind = "for" if var.kind is LoopKind.SERIAL else str(var.kind)
-    return f"{kind} {var.func}.{var.loop} in {var.min} .. {var.max}:"
+    return f"{kind} {var.func}.{var.loop} in {written(var.min)} .. {written(var.max)}:"

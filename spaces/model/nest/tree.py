@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
+from spaces.markup.card import card, listing
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.recursion import deeper, nesting
@@ -66,6 +67,9 @@ class RootNode:
 
     def __str__(self) -> str:
         return few_lines(format_tree(self).splitlines(), rest="lines (format_tree has all)")
+
+    def _repr_html_(self) -> str:
+        return card("Schedule tree", "", listing(str(self)))
 
     def __repr__(self) -> str:
         return f"<RootNode with {amount(len(self.children), 'child', 'children')}>"

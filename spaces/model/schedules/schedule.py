@@ -20,7 +20,7 @@ from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.conditions import check_size
 from spaces.model.schedules.derivations import Derivation
 from spaces.model.schedules.domain_order import DomainOrder, Factor, OrderedLoop
-from spaces.model.showing import shown
+from spaces.model.showing import shown, shown_html
 from spaces.model.suggestions import some_of
 
 
@@ -333,6 +333,9 @@ class Schedule:
 
     def __str__(self) -> str:
         return shown(self)
+
+    def _repr_html_(self) -> str:
+        return shown_html(self)
 
     def __repr__(self) -> str:
         return f"<Schedule of {some_of([entry.name for entry in self.funcs])}>"

@@ -67,7 +67,13 @@ class Draw:
         body = self._stages(["image"], rng.randint(1, 2))
         buffers = (
             BufferParameter("image", self.types["image"], DIMENSIONS, is_output=False),
-            BufferParameter("out", self.types["out"], DIMENSIONS, is_output=True),
+            BufferParameter(
+                "out",
+                self.types["out"],
+                DIMENSIONS,
+                is_output=True,
+                likely_steps=(1, rng.choice((1, 2, 3))),
+            ),
         )
         return LoopProgram("drawn", buffers, (ScalarParameter(TIMES.name, Int32),), (), body)
 

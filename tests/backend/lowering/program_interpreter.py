@@ -314,6 +314,8 @@ class _Run:
         if step is not None and isinstance(index, Ramp):
             base = self._sum(terms_of(index.base))
             return [base + lane * step for lane in range(lanes)]
+        if isinstance(index, Shuffle):
+            return _picked([self._places(part) for part in index.parts], index.picks)
         shared, varying = lane_terms(index)
         base = self._sum(shared)
         totals, products = [0] * lanes, [base] * lanes

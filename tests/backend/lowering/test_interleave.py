@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from spaces.backend.compile import compile_cpu_unchecked
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
-from spaces.backend.ir.statements import Block, Store
-from spaces.backend.ir.vectors import Load, Ramp, Shuffle
+from spaces.backend.ir.statements import Block, If, Store
+from spaces.backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp, Shuffle
 from spaces.backend.lowering.analyses.linear import origin_of
 from spaces.backend.lowering.cpu.interleave import interleave
 from spaces.backend.lowering.cpu.passes import lower
@@ -31,6 +31,7 @@ from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant, wa
 from spaces.model.expressions.functions import select
 from spaces.model.expressions.types import Bool, Int32, UInt8, UInt16
 from spaces.model.nest.loopnest import loop_nest
+from spaces.model.writing.text import parse_schedule
 from tests.backend.lowering.program_interpreter import run_program
 from tests.examples import examples
 
@@ -70,7 +71,7 @@ def test_quotients_and_remainders_of_coordinates(lanes: int, by: int, add: int, 
 
 
 @settings(max_examples=examples(30), deadline=None)
-@given(st.sampled_from([4, 8, 32]), st.sampled_from([2, 3, 4]), st.integers(1, 6), st.data())
+@given(st.sampled_from([4, 8, 32]), st.integers(2, 9), st.integers(1, 6), st.data())
 def test_strided_loads(lanes: int, stride: int, taps: int, data: st.DataObject) -> None:
     offsets = data.draw(st.lists(st.integers(0, 9), min_size=taps, max_size=taps))
     image, out = ImageParam(UInt8, 2, "image"), Func("out")
@@ -134,6 +135,32 @@ def test_stores_that_fill_each_others_gaps_become_dense(copies: int) -> None:
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.parametrize(
+    ("text", "dense"),
+    [
+        ("out.reorder(xv, xu, c, x, y).unroll(xu).unroll(c).vectorize(xv)", True),
+        ("out.reorder(xv, c, xu, x, y).unroll(xu).unroll(c).vectorize(xv)", True),
+        ("out.reorder(xv, xu, c, x, y).unroll(c).vectorize(xv)", False),
+    ],
+)
+def test_stores_of_several_vectors_become_dense_in_any_order(text: str, dense: bool) -> None:
+    image, out, c = ImageParam(UInt8, 2, "image"), Func("out"), Var("c")
+    out[c, X, Y] = image[X, Y] + cast(UInt8, c)
+    out.output_buffer().dim(0).set_bounds(0, 3)
+    out.output_buffer().dim(1).set_stride(3)
+    algorithm = pipeline(out)
+    split = "out.split(x, x, xu, 16).split(xu, xu, xv, 4)"
+    chosen = parse_schedule(text.replace("out", split, 1), algorithm)
+    stages = lower(loop_nest(algorithm, chosen))
+    stores = [s for s in walk_nodes(stages["interleave"].body) if isinstance(s, Store)]
+    assert {str(s.index.stride) == "1" for s in stores if isinstance(s.index, Ramp)} == {dense}
+    array = np.arange(2 * WIDTH, dtype=np.uint8).reshape(2, WIDTH)
+    found = compile_cpu_unchecked(algorithm, chosen, threads=1).run(
+        {"image": array}, sizes={"out": [3, WIDTH, 2]}
+    )["out"]
+    assert np.array_equal(found, array[:, :, None] + np.arange(3, dtype=np.uint8))
+
+
 def strided(name: str, offset: int) -> Ramp:
     base = Variable(Int32, name) + constant(offset, Int32)
     return Ramp(Int32.with_lanes(4), base, constant(2, Int32))
@@ -168,19 +195,90 @@ def test_stores_stay_apart_from_what_they_read(read: tuple[str, int], stores: in
     assert run_program(after, {"i": 1}, memory)["out"] == expected
 
 
-def test_masked_stores_keep_their_masks() -> None:
-    lanes = UInt8.with_lanes(4)
-    mask = Op(Bool.with_lanes(4), "lt", (strided("i", 0), strided("n", 0)))
-    stores = (
-        Store("out", strided("i", k), Load(lanes, "in", strided("i", k)), mask) for k in (0, 1)
-    )
+def first_lanes(lanes: int) -> Expr:
+    """The mask of the first ``n`` lanes."""
+    numbers = Ramp(Int32.with_lanes(lanes), constant(0, Int32), constant(1, Int32))
+    limit = Broadcast(Int32.with_lanes(lanes), Variable(Int32, "n"))
+    return Op(Bool.with_lanes(lanes), "lt", (numbers, limit))
+
+
+@settings(max_examples=examples(60))
+@given(st.sampled_from([4, 8]), st.integers(2, 9), st.integers(0, 8), st.data())
+def test_masked_loads_touch_nothing_that_no_lane_needs(
+    lanes: int, stride: int, active: int, data: st.DataObject
+) -> None:
+    offsets = data.draw(st.sets(st.integers(0, stride - 1), min_size=1))
+    active = min(active, lanes)
+    mask, dense = first_lanes(lanes), Ramp(Int32.with_lanes(lanes), BEGIN, constant(1, Int32))
+    total: Expr = Broadcast(UInt8.with_lanes(lanes), constant(0, UInt8))
+    for offset in offsets:
+        index = Ramp(dense.type, BEGIN + constant(offset, Int32), constant(stride, Int32))
+        total = Op(total.type, "add", (total, MaskedLoad(total.type, "in", index, mask)))
     buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("in", "out"))
     scalars = tuple(ScalarParameter(n, Int32) for n in ("i", "n"))
-    before = LoopProgram("both", buffers, scalars, (), Block(tuple(stores)))
-    memory = {"in": {k: 3 * k for k in range(20)}, "out": {}}
-    for limit, written in ((1, []), (2, [1, 2, 3, 4, 5, 6, 7, 8])):
-        found = run_program(interleave(before), {"i": 1, "n": limit}, memory)["out"]
-        assert found == {k: 3 * k for k in written}
+    program = LoopProgram("masked", buffers, scalars, (), Store("out", dense, total, mask))
+    needed = range(min(offsets), max(offsets) + 1)
+    places = [1 + stride * lane + k for lane in range(active) for k in needed]
+    image = {place: 3 * place % 256 for place in places}
+    found = run_program(interleave(program), {"i": 1, "n": active}, {"in": image, "out": {}})
+    sums = (sum(image[1 + stride * lane + k] for k in offsets) for lane in range(active))
+    assert found["out"] == {1 + lane: total % 256 for lane, total in enumerate(sums)}
+
+
+@pytest.mark.parametrize("stride", [2, 3, 6])
+@pytest.mark.parametrize("active", [0, 1, 3, 4])
+def test_masked_stores_keep_their_masks(stride: int, active: int) -> None:
+    lanes, mask = UInt8.with_lanes(4), first_lanes(4)
+    index = [
+        Ramp(Int32.with_lanes(4), BEGIN + constant(k, Int32), constant(stride, Int32))
+        for k in range(stride)
+    ]
+    stores = (Store("out", at, Load(lanes, "in", at), mask) for at in index)
+    buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("in", "out"))
+    scalars = tuple(ScalarParameter(n, Int32) for n in ("i", "n"))
+    after = interleave(LoopProgram("both", buffers, scalars, (), Block(tuple(stores))))
+    assert all(str(s.index.stride) == "1" for s in walk_nodes(after.body) if isinstance(s, Store))
+    memory = {"in": {k: 3 * k for k in range(40)}, "out": {}}
+    found = run_program(after, {"i": 1, "n": active}, memory)["out"]
+    assert found == {k: 3 * k for k in range(1, 1 + stride * active)}
+
+
+def test_loads_under_other_masks_stay_apart() -> None:
+    lanes, mask = UInt8.with_lanes(4), first_lanes(4)
+    index = Ramp(Int32.with_lanes(4), BEGIN, constant(2, Int32))
+    loads = [MaskedLoad(lanes, "in", index, m) for m in (mask, Op(mask.type, "not", (mask,)))]
+    dense = Ramp(index.type, BEGIN, constant(1, Int32))
+    store = Store("out", dense, Op(lanes, "sub", (loads[0], loads[1])))
+    buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("in", "out"))
+    scalars = tuple(ScalarParameter(n, Int32) for n in ("i", "n"))
+    program = interleave(LoopProgram("both", buffers, scalars, (), store))
+    memory = {"in": {2 * k: 1 + k for k in range(4)}, "out": {}}
+    found = run_program(program, {"i": 0, "n": 3}, memory)["out"]
+    assert found == {0: 1, 1: 2, 2: 3, 3: 256 - 4}
+
+
+def test_guards_that_read_memory_are_tested_again() -> None:
+    guard = Load(UInt8, "out", constant(0, Int32)) > 0
+    stores = (Store("out", constant(k, Int32), constant(v, UInt8)) for k, v in ((0, 0), (1, 5)))
+    body = Block(tuple(If(guard, store) for store in stores))
+    program = LoopProgram("twice", (BufferParameter("out", UInt8, 1, True),), (), (), body)
+    assert run_program(interleave(program), {}, {"out": {0: 9, 1: 9}})["out"] == {0: 0, 1: 9}
+
+
+def test_stores_under_other_masks_stay_apart() -> None:
+    lanes, mask = UInt8.with_lanes(4), first_lanes(4)
+    other = Op(mask.type, "not", (mask,))
+    index = [
+        Ramp(Int32.with_lanes(4), BEGIN + constant(k, Int32), constant(2, Int32)) for k in (0, 1)
+    ]
+    value = Broadcast(lanes, constant(7, UInt8))
+    stores = (Store("out", index[0], value, mask), Store("out", index[1], value, other))
+    scalars = tuple(ScalarParameter(n, Int32) for n in ("i", "n"))
+    before = LoopProgram(
+        "both", (BufferParameter("out", UInt8, 1, True),), scalars, (), Block(stores)
+    )
+    found = run_program(interleave(before), {"i": 0, "n": 3}, {"out": {}})["out"]
+    assert found == dict.fromkeys((0, 2, 4, 7), 7)
 
 
 @pytest.mark.parametrize("names", [("add", "sub"), ("sub", "sub"), ("sub", "add")])

@@ -23,6 +23,10 @@ def called(rng: random.Random, program: LoopProgram) -> Arrays:
     """Arrays for a call: a small output at any coordinate, and an image around it."""
     lows = [rng.randint(-9, 9) for _ in range(2)]
     out: Ranges = tuple((low, rng.choice((1, 2, 3, 5, 6))) for low in lows)
+    (steps,) = (b.likely_steps for b in program.buffers if b.is_output)
+    is_likely = rng.random() < 0.5
+    if is_likely:
+        out = ((lows[0], steps[1] or 1), out[1])
     image: Ranges = tuple((low - 12, extent + 24) for low, extent in out)
     ranges = {"out": out, "image": image}
     (type,) = (b.type for b in program.buffers if b.name == "image")
@@ -30,6 +34,8 @@ def called(rng: random.Random, program: LoopProgram) -> Arrays:
     least = 0 if type.is_uint else -99
     values = np.random.default_rng(rng.randrange(99)).integers(least, 200, shape)
     strides = {name: spread(rng, (1, None), ends) for name, ends in ranges.items()}
+    if is_likely:
+        strides["out"] = spread(rng, steps, out)
     return Arrays(ranges, strides, {"image": values.astype(type.dtype)})
 
 

@@ -38,7 +38,7 @@ def fused_loops(core: Core, of: StageWork) -> SymbolicNumber:
         if fused.has_constant_divisor:
             vectors = (v.positive_trips for v in moving if v.kind is LoopKind.VECTORIZED)
             lanes = volume(tuple(vectors))
-            of_a_lane = core.registers.of(lanes, _COORDINATE) / lanes
+            of_a_lane = core.registers.passes(lanes, _COORDINATE) / lanes
             each = (DIVISION_BY_LITERAL + _REMAINDER) * core[INSTRUCTION] * of_a_lane
         cycles = cycles + moving[-1].runs * each
     return cycles

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaces.cost.cpu.term import OPERATION, Core, Price, StageWork, term
+from spaces.cost.cpu.term import MEASURED, OPERATION, Core, Price, StageWork, term
 from spaces.cost.features.accesses import Operations
 from spaces.cost.features.features import copies_that_share
 from spaces.cost.features.records import StageFeatures, volume
@@ -10,17 +10,24 @@ from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.schedules.domain_order import LoopKind
 
 INSTRUCTION = Price("instruction", 0.45, "an instruction on a register")
-TRANSCENDENTAL = Price("transcendental", 15.0, "a transcendental function of one value")
+SERIES = Price(
+    "series", 10.0, "a series for float32, such as exp, of as many doubles as a unit has", MEASURED
+)
+CALL = Price("call", 25.0, "a function of the C library for one value", MEASURED)
+FRACTION = Price("fraction", 5.0, "quotients or square roots of a vector of floats", MEASURED)
 DIVISION = Price(
     "division",
-    10.0,
+    6.0,
     "an integer division by a number that compilers don't know",
     "one of 32 bits takes 9 to 15 cycles, and the next one begins after 6 (uops.info, DIV (R32): "
     "Rocket Lake, Alder Lake-P, Zen 4)",
 )
 
+_DOUBLE = 64
+"""The bits of the numbers in which series are summed."""
 
-@term(OPERATION, INSTRUCTION, TRANSCENDENTAL, DIVISION)
+
+@term(OPERATION, INSTRUCTION, FRACTION, SERIES, CALL, DIVISION)
 def operations(core: Core, of: StageWork) -> SymbolicNumber:
     """Operations on values."""
     return sum(_cycles(core, of.stage, *part) for part in of.stage.work.parts)
@@ -40,11 +47,12 @@ def _cycles(
     else:
         times = repeated[-1].runs if repeated else stage.visits
     times = times / copies_that_share(repeated, moved_by)
-    registers = core.registers.of(lanes, part.bits / part.total)
-    calls = part.transcendental * core[TRANSCENDENTAL]
-    divisions = part.divisions * core[DIVISION]
-    plain = part.instructions * core[INSTRUCTION] * registers / lanes
-    return times * (plain + calls + divisions)
+    of_lane = part.calls * core[CALL] + part.divisions * core[DIVISION]
+    vectors = part.instructions * core[INSTRUCTION] + part.fractions * core[FRACTION]
+    cycles = vectors * core.registers.passes(lanes, part.bits / part.total)
+    if part.series:
+        cycles = cycles + part.series * core[SERIES] * core.registers.passes(lanes, _DOUBLE)
+    return times * (of_lane + cycles / lanes)
 
 
 TERMS = (operations,)

@@ -6,7 +6,7 @@ from spaces.cost.cpu.term import OVERHEAD, Core, ParallelLoop, Price, term
 from spaces.model.formulas.symbolic import SymbolicNumber
 
 LAUNCH = Price("launch", 10_000.0, "starting a parallel loop and waiting for its end")
-TASK = Price("task", 300.0, "handing one iteration of a parallel loop to a thread")
+TASK = Price("task", 50.0, "handing one iteration of a parallel loop to a thread")
 
 
 @term(OVERHEAD, LAUNCH)

@@ -27,7 +27,7 @@ def crowded_vectors(core: Core, of: StageWork) -> SymbolicNumber:
 
 def _both_ways(core: Core, of: StageWork) -> SymbolicNumber:
     """Cycles to store all lanes of a value and load them again."""
-    return (core[LOAD] + core[STORE]) * of.registers
+    return (core[LOAD] + core[STORE]) * of.passes
 
 
 TERMS = (spilled_sums, crowded_vectors)

@@ -106,20 +106,22 @@ class Stagewise:
         return states is not None
 
     def find_states(
-        self, pricer: Pricer, share: float = 1.0
+        self, pricer: Pricer, share: float = 1.0, number: int = 1, numbers: int = 1
     ) -> Generator[Event, None, Complete | None]:
         """Searches in a share of the time limit, offers the cheapest schedule to the board, and
-        returns the states in which every Func is decided; None if the time was over before.
+        returns the states in which every Func is decided; None if the time was over before. It is
+        the walk of this ``number`` of all ``numbers``.
         """
         patterns = pricer.within(pricer.space.of_patterns)
         task = StageDecisions(patterns, self.lattice, pricer.board.until(share))
         start = task.start()
-        states = yield from self.decide_rest(task, start, share)
+        states = yield from self.decide_rest(task, start, share, number=number, numbers=numbers)
         if states is None:
             return None
         if pricer.adds_nests and not states.legal:
-            return (yield from self.find_states(pricer.of_whole_schedules, share))
-        yield last_step(start)
+            return (yield from self.find_states(pricer.of_whole_schedules, share, number, numbers))
+        if number == numbers:
+            yield last_step(start, numbers)
         yield from task.offer_complete(states.legal)
         yield pricer.board.scored
         return states
@@ -130,6 +132,8 @@ class Stagewise:
         start: HalfDecided,
         share: float = 1.0,
         known: Collection[str] = (),
+        number: int = 1,
+        numbers: int = 1,
     ) -> Generator[Event, None, Complete | None]:
         """Decides all Funcs that a state leaves open. Returns the complete states, the cheapest
         legal one first; None if the time was over before.
@@ -139,13 +143,15 @@ class Stagewise:
             start: the state to begin with.
             share: the share of the time limit at which the search ends.
             known: the Funcs that ``start`` decides, whose cost it has.
+            number: the number of this walk, from 1.
+            numbers: how many walks the search makes.
         """
         recurring = RecurringDecisions()
 
         def decide(states: list[HalfDecided], decided: Sequence[str]) -> list[HalfDecided]:
             return self._decide_func(task, states, decided, recurring)
 
-        return walk_funcs(task, start, decide, share, wanted=1, known=known)
+        return walk_funcs(task, start, decide, share, number, numbers, wanted=1, known=known)
 
     def _decide_func(
         self,

@@ -21,6 +21,9 @@ from spaces.enumerate.space.process.final_funcs import final_funcs
 from spaces.enumerate.space.process.legality import may_become_legal
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.restrictions.restriction import Restriction
+from spaces.markup.card import card, few, listing
+from spaces.markup.element import tag
+from spaces.model.amounts import amount
 from spaces.model.deadline import ask_clock
 from spaces.model.nest.canonical import canonical_form
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
@@ -33,6 +36,9 @@ Guide: TypeAlias = Callable[["PartialSchedule"], DecisionOption]
 
 NO_FORMS: Mapping[str, FormParts] = MappingProxyType({})
 """No Func has a form of its own."""
+
+_SHOWN = 12
+"""A card in a notebook shows so many options."""
 
 
 @frozen
@@ -64,6 +70,17 @@ class PartialSchedule:
                 break
             state = first.after
         return PartialSchedule(state, taken)
+
+    def _repr_html_(self) -> str:
+        made = f"{amount(len(self.taken), 'decision')} taken"
+        decided = listing(str(self.schedule)) if self.schedule.funcs else None
+        if self.decision is None:
+            return card("Complete schedule", made, decided)
+        labels = (tag("li", tag("code", one.label)) for one in self.options)
+        about = f" of {self.decision.func}" if self.decision.func else ""
+        head = tag("p", "Next: ", tag("b", self.decision.name), about)
+        options = tag("ul", few(labels, _SHOWN, "options"))
+        return card("Partial schedule", made, decided, head, options)
 
     @cached_property
     def decision(self) -> DecisionPoint | None:

@@ -1,0 +1,1 @@
+"""Profiled runs: the compiled pipeline counts the time of each Func."""

@@ -1,0 +1,96 @@
+"""Which Funcs a profiled run times, and how many of their visits.
+
+Reading the clock takes some 20 ns, twice a visit. A Func whose visits are long is timed at each
+visit; of shorter visits a part is timed, and the shortest ones are a part of the time of the Func
+in whose loops they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.cost.batch import Batch
+from spaces.cost.features.features import reads_of
+from spaces.cost.features.records import FuncFeatures
+from spaces.model.formulas.symbolic import as_array
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.fused_groups import groups
+from spaces.model.schedules.schedule import FuncSchedule
+
+LONG = 4000.0
+"""A visit with so many operations, vectors counted once, is always timed: the clock takes about a
+fiftieth of its time.
+"""
+
+SHORT = 150.0
+"""A visit with fewer operations is not timed, nor counted: counting alone would slow it down."""
+
+_MOST = 127
+"""At least one visit in so many is timed."""
+
+_NARROW = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
+"""Inside these loops no Func is timed."""
+
+
+@frozen
+class Periods:
+    """What a profiled run times.
+
+    Attributes:
+        timed: the Funcs, each with how many visits have one that is timed.
+        within: for each other computed Func the timed Func whose time it is a part of.
+    """
+
+    timed: Mapping[str, int]
+    within: Mapping[str, str]
+
+
+def periods(checked: CheckedSchedule) -> Periods:
+    """What to time in a run of a legal schedule at the estimates.
+
+    Raises:
+        BatchError: an output has no estimate.
+    """
+    features = Batch.of(checked.pipeline, checked.schedule).features
+    first = {name: group[0] for group in groups(features.schedule) for name in group}
+    timed: dict[str, int] = {}
+    within: dict[str, str] = {}
+    for func in reversed(features.funcs):
+        around = _around(features.schedule.of(func.name))
+        every = 1 if not around else _every(func)
+        if first.get(func.name, func.name) != func.name:  # the first one stands for its group
+            around, every = first[func.name], 0
+        if every:
+            timed[func.name] = every
+        else:
+            within[func.name] = around
+    return Periods(timed, {name: _holder(name, within) for name in within})
+
+
+def _around(entry: FuncSchedule) -> str:
+    """The Func in whose loops a Func is computed; empty at root."""
+    return "" if entry.compute.is_root else entry.compute.func
+
+
+def _holder(name: str, within: Mapping[str, str]) -> str:
+    while name in within:
+        name = within[name]
+    return name
+
+
+def _every(func: FuncFeatures) -> int:
+    """One visit in so many is timed; 0 if none is."""
+    if any(loop.kind in _NARROW for loop in func.stages[0].loops[: func.depth]):
+        return 0
+    steps = math.fsum(
+        float(as_array((s.points * s.work.operations.total + reads_of(s)) / s.lanes))
+        for s in func.stages
+    )
+    visit = steps / max(float(as_array(func.visits)), 1.0)
+    if visit < SHORT:
+        return 0
+    return min(max(math.ceil(LONG / visit), 1), _MOST)

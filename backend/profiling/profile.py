@@ -1,0 +1,109 @@
+"""The result of a profiled run: the time, the visits and the memory of each Func."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from attrs import frozen
+
+from spaces.markup.card import card
+from spaces.markup.element import share_bar, table
+from spaces.model.amounts import amount
+from spaces.model.showing import few_lines
+
+
+@frozen
+class FuncTime:
+    """What one Func took in a run.
+
+    Attributes:
+        func: the Func.
+        seconds: the time of all threads together, without that of Funcs with an entry of their own
+            that are computed in its loops.
+        visits: how often it was computed.
+        threads: how many threads worked in its parallel loops, on average; 1 without such loops.
+        bytes: the bytes that all its allocations took; 0 for an output.
+        allocations: how often it was allocated.
+        within: the Funcs whose time is a part of this, because their visits are too short to time.
+    """
+
+    func: str
+    seconds: float
+    visits: int
+    threads: float = 1.0
+    bytes: int = 0
+    allocations: int = 0
+    within: tuple[str, ...] = ()
+
+
+@frozen(repr=False)
+class Profile:
+    """Where the time of a compiled pipeline goes, on this machine.
+
+    Attributes:
+        pipeline: the name of the pipeline.
+        threads: the threads that execute parallel loops.
+        runs: the number of profiled runs; all other numbers are of one run, on average.
+        seconds: the time of a run, as a clock on the wall measures it.
+        plain_seconds: the same without counters.
+        funcs: the Funcs, those that take most first.
+    """
+
+    pipeline: str
+    threads: int
+    runs: int
+    seconds: float
+    plain_seconds: float
+    funcs: tuple[FuncTime, ...]
+
+    @cached_property
+    def by_func(self) -> Mapping[str, FuncTime]:
+        """What each Func took; a Func that is timed within another one has no entry."""
+        return {one.func: one for one in self.funcs}
+
+    @property
+    def busy_seconds(self) -> float:
+        """The time of all threads in all Funcs together."""
+        return sum(one.seconds for one in self.funcs)
+
+    @property
+    def overhead(self) -> float:
+        """The share of the time that the counters took; below 0 where chance decided."""
+        return self.seconds / self.plain_seconds - 1 if self.plain_seconds else 0.0
+
+    def share(self, func: str) -> float:
+        """The share of a Func of the time of all threads; 0 without an entry."""
+        found, whole = self.by_func.get(func), self.busy_seconds
+        return found.seconds / whole if found is not None and whole else 0.0
+
+    def _rows(self) -> list[tuple[str, str, str, int, str]]:
+        return [
+            (
+                one.func,
+                f"{self.share(one.func):.1%}",
+                f"{one.seconds * 1e3:,.3f} ms",
+                one.visits,
+                f"with {', '.join(one.within)}" if one.within else "",
+            )
+            for one in self.funcs
+        ]
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        width = max((len(row[0]) for row in rows), default=0)
+        told = [f"  {f:{width}}  {s:>6}  {t:>12}  {v:>9,} {w}".rstrip() for f, s, t, v, w in rows]
+        head = (
+            f"{self.pipeline}: {self.seconds * 1e3:,.3f} ms a run, mean of "
+            f"{amount(self.runs, 'run')} on {amount(self.threads, 'thread')}"
+        )
+        return few_lines([head, *told], rest="Funcs")
+
+    def __repr__(self) -> str:
+        return f"<Profile of {self.pipeline}: {self.seconds * 1e3:,.3f} ms a run>"
+
+    def _repr_html_(self) -> str:
+        rows = [(*row[:2], share_bar(self.share(row[0])), *row[2:]) for row in self._rows()[:12]]
+        about = f"{self.seconds * 1e3:,.3f} ms a run, {amount(self.threads, 'thread')}"
+        columns = ("Func", "share", "", "time of all threads", "visits", "")
+        return card(f"Profile of {self.pipeline}", about, table(columns, rows))

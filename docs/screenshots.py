@@ -1,0 +1,66 @@
+"""Pictures of the pages for a person's eye: ``python -m docs.screenshots`` writes them to
+``out/screenshots``, at laptop and phone width, light and dark.
+
+It needs a Chromium; ``make test`` does not run it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import spaces
+from spaces.constraints.legality.verdict import Verdict
+
+FOLDER = Path("out/screenshots")
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+WIDTHS = {"laptop": (1280, 3600), "phone": (500, 5200)}
+"""Width and height of the window; a headless Chromium has at least 500 pixels."""
+
+DARK = {"light": (), "dark": ("--force-dark-mode", "--blink-settings=preferredColorScheme=0")}
+
+
+def reports() -> dict[str, spaces.Report]:
+    """The pages to look at: a schedule with its times, two schedules, an illegal one."""
+    cpu, gpu = _judged("unsharp", "cpu", "cpu"), _judged("unsharp", "gpu", "sm_80")
+    return {
+        "one": spaces.report(cpu, names=("cpu", ""), profiles=(spaces.profile(cpu), None)),
+        "two": spaces.report(cpu, gpu, names=("cpu", "gpu")),
+        "illegal": spaces.report(_judged("harris", "gpu", "cpu"), names=("gpu", "")),
+    }
+
+
+def _judged(app: str, schedule: str, device: str) -> Verdict:
+    found = spaces.APPS[app]
+    pipeline = found.pipeline()
+    text = found.schedules[schedule].read_text("utf-8")
+    return spaces.verify(
+        pipeline, spaces.parse_schedule(text, pipeline, 256), spaces.device(device)
+    )
+
+
+def main() -> None:
+    """Writes the pages and their pictures."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        sys.exit(f"Install a browser that is called {' or '.join(BROWSERS)}.")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, report in reports().items():
+        page = FOLDER / f"{name}.html"
+        report.write(page)
+        for (width, size), (light, flags) in product(WIDTHS.items(), DARK.items()):
+            picture = FOLDER / f"{name}_{width}_{light}.png"
+            window = f"--window-size={size[0]},{size[1]}"
+            call = [browser, "--headless", "--no-sandbox", "--hide-scrollbars", *flags, window]
+            call += [f"--screenshot={picture}", page.resolve().as_uri()]
+            subprocess.run(call, check=True, capture_output=True)
+            print(picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Pages about schedules, searches and studies: HTML files that need nothing from elsewhere."""

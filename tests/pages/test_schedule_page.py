@@ -1,0 +1,189 @@
+"""Pages about schedules: they stand alone, say what verify and the features say, and stay small."""
+
+import json
+import re
+
+import attrs
+import pytest
+
+import spaces
+from spaces.pages.schedule_page import MOST_BYTES, ShownSchedule, schedule_page
+from tests.pages_html import Read
+
+CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
+
+BLUR = spaces.APPS["blur"]
+
+
+def judged(device, text, pipeline=None):
+    made = BLUR.pipeline() if pipeline is None else pipeline
+    return spaces.verify(made, spaces.parse_schedule(text, made, 256), device)
+
+
+CPU_TEXT = (
+    "blur_y.split(y, y, yi, 32).parallel(y).vectorize(x, 16); "
+    "blur_x.store_at(blur_y, y).compute_at(blur_y, yi).vectorize(x, 16);"
+)
+
+
+@pytest.fixture(scope="module")
+def report():
+    return spaces.report(judged(CPU, CPU_TEXT), names=("mine", ""))
+
+
+@pytest.fixture(scope="module")
+def read(report):
+    return Read(report.html)
+
+
+def test_a_page_needs_nothing_from_elsewhere(report, read):
+    assert not read.outside()
+    assert not any("src" in attributes for attributes in read.all("script"))
+    assert not re.search(r"url\(|@import|https?://", report.html)
+    assert len(report.html.encode()) < MOST_BYTES
+
+
+def test_every_part_is_there(read):
+    parts = [section["id"] for section in read.all("section")]
+    expected = ["costs", "graph", "nest", "run", "rules", "funcs", "schedule", "code"]
+    assert parts == expected
+    ids = [attributes["id"] for _, attributes in read.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    targets = {a["href"] for a in read.all("a")}
+    assert targets <= {f"#{one}" for one in ids}
+
+
+def test_numbers_follow_from_the_schedule(report, read):
+    """32 rows a task, and 2 rows of blur_x more: its window slides over 34 rows, 3 of them kept."""
+    ranges = {e.buffer: e.ranges for e in BLUR.pipeline().estimates}
+    width, height = (extent for _, extent in ranges["blur_y"])
+    side = report.sides[0]
+    blur_x = side.facts.by_name["blur_x"]
+    tasks = height // 32
+    assert blur_x.points == tasks * 34 * width
+    assert blur_x.window
+    assert blur_x.storage.allocations == tasks
+    assert blur_x.storage.extents == (width, 3)
+    assert blur_x.storage.bytes == width * 3 * 2
+    assert blur_x.storage.folded == ("y",)
+    assert side.facts.trips["blur_y", 0, "y"] == tasks
+    assert f"blur_y.y {tasks}×" in read.text
+    assert f"uint16[{width:,}, 3 folded]" in read.text
+
+
+def test_a_card_for_each_func_and_rows_that_belong_to_it(read):
+    cards = {a["data-func"] for a in read.all("article")}
+    assert cards == {"blur_x", "blur_y"}
+    nodes = {a.get("data-func") for a in read.all("g") if "node" in a.get("class", "")}
+    assert nodes == {"input", "blur_x", "blur_y"}
+
+
+def test_the_small_run_is_the_run_of_the_nest(report, read):
+    """A vector of 4 values at a time: 12 x 8 values of blur_y, and each group of rows of blur_x is
+    computed with the two rows around it.
+    """
+    run = report.sides[0].run
+    assert run.recording.complete
+    (player,) = (a for a in read.all("div") if a.get("class") == "player")
+    told = json.loads(player["data-run"])
+    number = {grid["name"]: i for i, grid in enumerate(told["grids"])}
+    written = {name: [] for name in number}
+    for event in told["events"]:
+        if isinstance(event, list):
+            written[told["grids"][event[0]]["name"]] += event[1]
+    assert sorted(written["blur_y"]) == list(range(12 * 8))
+    tile = 4
+    assert run.changed == ("blur_x.x: 16 → 4", "blur_y.y: 32 → 4", "blur_y.x: 16 → 4")
+    assert len(written["blur_x"]) == (8 // tile) * (tile + 2) * 12
+    assert told["grids"][number["input"]]["image"]
+
+
+def test_json_has_the_same_numbers(report):
+    (told,) = report.json()
+    assert json.loads(json.dumps(told)) == told
+    assert told["legal"]
+    by_name = {func["name"]: func for func in told["funcs"]}
+    assert by_name["blur_x"]["storage"]["folded"] == ["y"]
+
+
+def test_an_illegal_schedule_has_its_violations_in_place():
+    """33 x 33 threads: the violation stands below the directive, the repair is a difference."""
+    verdict = judged(GPU, "blur_y.gpu_tile(x, y, xi, yi, 33, 33)")
+    made = spaces.report(verdict)
+    read = Read(made.html)
+    (violation,) = verdict.violations
+    assert violation.message in read.text
+    assert [section["id"] for section in read.all("section")][:2] == ["violations", "repair"]
+    place = made.html.index("blur_y.gpu_tile(")
+    assert place < made.html.index('class="violation"')
+    gone = re.findall(r'<del class="row">([^<]*)</del>', made.html)
+    came = re.findall(r'<ins class="row">([^<]*)</ins>', made.html)
+    assert gone == ["- blur_y.gpu_tile(x, y, xi, yi, 33, 33)"]
+    assert came == [f"+ {spaces.format_schedule(made.sides[0].repair.schedule, BLUR.pipeline())}"]
+
+
+def test_two_schedules_stand_side_by_side():
+    other = "blur_y.vectorize(x, 16); blur_x.compute_root().vectorize(x, 16)"
+    made = spaces.report(judged(CPU, CPU_TEXT), judged(CPU, other), names=("slides", "roots"))
+    read = Read(made.html)
+    assert read.all("section")[0]["id"] == "differences"
+    assert "The first schedule is slides, the second roots." in read.text
+    assert "The first computes it at blur_y.yi, the second at root." in read.text
+    titles = {node["id"] for node in read.all("article")}
+    assert titles == {"a0", "a1", "b0", "b1"}
+
+
+def test_devices_of_two_kinds_are_not_priced_against_each_other():
+    gpu = "blur_y.gpu_tile(x, y, xi, yi, 32, 8); blur_x.compute_at(blur_y, x).gpu_threads(x, y)"
+    made = spaces.report(judged(CPU, CPU_TEXT), judged(GPU, gpu))
+    text = Read(made.html).text
+    assert "different units" in text
+    assert "CUDA C" in text
+    assert "kernel" in text
+
+
+def test_other_pipelines_are_refused():
+    harris = spaces.APPS["harris"].pipeline()
+    with pytest.raises(ValueError, match="one pipeline, not of blur and harris"):
+        spaces.report(judged(CPU, CPU_TEXT), judged(CPU, "corners.compute_root()", harris))
+    with pytest.raises(TypeError, match="what verify returns"):
+        spaces.report("blur")
+
+
+def test_refuted_proofs_show_their_counterexample():
+    """Without the rule, a fold of 2 rows loses a row that is still read."""
+    made = BLUR.pipeline()
+    text = "blur_x.store_root().compute_at(blur_y, y).fold_storage(y, 2)"
+    schedule = spaces.parse_schedule(text, made)
+    proofs = spaces.prove(spaces.loop_nest(made, schedule))
+    assert proofs.refuted
+    illegal = spaces.verify(made, schedule, CPU)
+    page = schedule_page([ShownSchedule("fold", illegal, proofs=proofs)])
+    read = Read(page)
+    found = proofs.refuted[0].outcome.counterexample
+    place = f"{found.buffer}({', '.join(map(str, found.coordinate))})"
+    assert f"{place} at " in read.text
+
+
+HOSTILE = "</script><script>alert('1')</script>\"><img src=x onerror=alert(2)>"
+
+
+def test_what_users_name_stays_text():
+    named = attrs.evolve(BLUR.pipeline(), name=HOSTILE)
+    plain = Read(spaces.report(judged(CPU, CPU_TEXT), names=("mine", "")).html)
+    made = spaces.report(judged(CPU, CPU_TEXT, named), names=(HOSTILE, ""))
+    read = Read(made.html)
+    assert len(read.all("script")) == len(plain.all("script")) == 1
+    assert not read.all("img")
+    assert HOSTILE in read.text
+    assert not read.outside()
+
+
+def test_a_large_pipeline_leaves_out_what_has_no_room():
+    app = spaces.APPS["local_laplacian"]
+    made = app.pipeline()
+    schedule = spaces.parse_schedule(app.schedules["gpu"].read_text(), made, 256)
+    side = ShownSchedule("gpu", spaces.verify(made, schedule, GPU))
+    page = schedule_page([side, attrs.evolve(side, name="again")])
+    assert len(page.encode()) < MOST_BYTES
+    assert "so that the page stays under 200 KB" in Read(page).text
