@@ -27,7 +27,7 @@ COMMANDS: Mapping[str, str] = {
             "kills",
             "large_store",
             "tuning_noise",
-        )  # fmt: skip
+        )
     },
 }
 """The modules of commands, each with a ``main`` of its arguments."""
