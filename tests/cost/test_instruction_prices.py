@@ -14,6 +14,7 @@ from spaces.model.directives.directives import schedule
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.types import Float32, Float64, Int32, Type, UInt8
+from spaces.model.writing.text import parse_schedule
 from tests.cost.prices import cost_of
 from tests.cpus import ONE_CORE
 
@@ -97,3 +98,31 @@ def test_units_of_half_a_vector_compute_it_twice() -> None:
     halves = evolve(wide, unit_bits=256)
     whole = cost_of(pipe, chosen, wide, instruction=1.0)
     assert cost_of(pipe, chosen, halves, instruction=1.0) == 2 * whole == 2 * SIZE / 16
+
+
+def test_channels_of_pixels_share_their_dense_vectors() -> None:
+    """24 neighbors for 8 pixels of 3 channels: three registers, and half a line more each."""
+    image = ImageParam(Float32, 2, "picture")
+    for channels in (1, 3):
+        f = Func("f")
+        f[X] = sum((image[c, X] for c in range(1, channels)), image[0, X])
+        pipe = pipeline(f, estimates={image: [3, SIZE], f: [SIZE]})
+        assert _in_lanes(pipe, load=1.0, lane=100.0) == 4.5 * VECTORS
+
+
+def test_pixels_of_many_channels_are_loaded_lane_by_lane() -> None:
+    image, f = ImageParam(Float32, 2, "picture"), Func("f")
+    f[X] = image[0, X]
+    pipe = pipeline(f, estimates={image: [5, SIZE], f: [SIZE]})
+    assert _in_lanes(pipe, load=100.0, lane=1.0) == SIZE
+
+
+def test_channels_that_are_written_out_are_woven() -> None:
+    image, f, c = ImageParam(Float32, 1, "image"), Func("f"), Var("c")
+    f[c, X] = image[X] + cast(Float32, c)
+    pipe = pipeline(f, estimates={image: [SIZE], f: [3, SIZE]})
+    lanes = "f.bound(c, 0, 3).split(x, x, xv, 8).reorder(xv, c).vectorize(xv)"
+    apart, woven = (parse_schedule(lanes + after, pipe) for after in ("", ".unroll(c)"))
+    assert cost_of(pipe, apart, store=100.0, scatter=1.0) == 3 * SIZE
+    assert cost_of(pipe, woven, store=1.0, scatter=100.0) == 3 * VECTORS
+    assert cost_of(pipe, woven, shuffle=1.0) == 2 * 3 * VECTORS

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from math import prod
+
 from spaces.cost.cpu.term import ACCESS, MEASURED, Core, Price, StageWork, term
 from spaces.cost.features.accesses import Course, ReadGroup
 from spaces.cost.features.features import Features, copies_that_share
-from spaces.cost.features.records import FuncFeatures
+from spaces.cost.features.records import FuncFeatures, StageFeatures, volume
 from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, maximum, where
+from spaces.model.schedules.domain_order import LoopKind
 
 LOAD = Price(
     "load", 0.5, "a load of a vector, and of each further line that it reaches into", MEASURED
@@ -23,6 +27,11 @@ SCATTER = Price("scatter", 1.0, "one lane of a store whose lanes are apart", MEA
 _LARGEST_STEP = 4
 """Lanes that lie so far apart, or so many of which are the same, are picked out of dense vectors.
 With larger steps compilers load them one by one.
+"""
+
+_LARGEST_SHARED = 8
+"""Lanes that lie so far apart are picked out of dense vectors if half of the values between them
+are read, too.
 """
 
 
@@ -45,9 +54,30 @@ def loads(core: Core, of: StageWork) -> SymbolicNumber:
 def stores(core: Core, of: StageWork) -> SymbolicNumber:
     """Stores to the first-level cache, of values that no register keeps."""
     along, lanes = of.stage.vector_dimensions, of.stage.lanes
-    is_apart = along != of.features.along_rows(of.func)
-    apart = bool(along) & (is_apart | _wraps(of.features, of.func))
-    return where(apart, core[SCATTER] * lanes, core[STORE] * of.passes) * of.written
+    scattered, dense = core[SCATTER] * lanes, core[STORE] * of.passes
+    if along and along != of.features.along_rows(of.func):
+        return _store_between(core, of, scattered, dense) * of.written
+    apart = bool(along) & _wraps(of.features, of.func)
+    return where(apart, scattered, dense) * of.written
+
+
+def _store_between(
+    core: Core, of: StageWork, scattered: SymbolicNumber, dense: SymbolicNumber
+) -> SymbolicNumber:
+    """Cycles to store a vector whose lanes are no neighbors. Vectors of all channels of an output,
+    in copies of an unrolled body, are woven into dense ones.
+    """
+    func, along = of.func, of.stage.vector_dimensions
+    if len(along) > 1 or not func.is_output or along[0] not in func.args:
+        return scattered
+    dimension = func.args.index(along[0])
+    stride = _stride(of.features, func.name, dimension)
+    if stride is None or stride > _LARGEST_SHARED:
+        return scattered
+    order = of.features.order(func.name)
+    inner = {func.args[d] for d in order[: order.index(dimension)]}
+    woven = dense + core[SHUFFLE] * (stride - 1) * of.passes
+    return where(_copies(of.stage, inner) >= stride, woven, scattered)
 
 
 def dense_load(core: Core, lanes: SymbolicNumber, bits: int) -> SymbolicNumber:
@@ -67,37 +97,72 @@ def _load(core: Core, of: StageWork, access: ReadGroup, bits: int) -> SymbolicNu
         return core[LOAD] * reads
     if not all(index.is_known for index in moving):
         return (core[LOOKUP] if len(moving) == 1 else core[GATHER]) * lanes * reads
-    first = access.indices[features.order(access.buffer)[0]]
-    step = abs(first.step(along[0]))
+    if len(moving) > 1 or len(along) > 1:
+        return core[LANE] * lanes * reads
+    (only,) = moving
+    dimension = access.indices.index(only)
+    stride = _stride(features, access.buffer, dimension)
     # A clamp changes only the iterations at the ends of a loop; an unrolled loop has none.
     walks = any(
-        first.step(name)
+        only.step(name)
         for loop in stage.own
         if not loop.kind.has_constant_extent
         for name in loop.dimensions
     )
-    is_bent = first.course > Course.ROUNDED or (first.course is Course.CLAMPED and not walks)
-    is_run = moving == [first] and not is_bent and len(along) == 1
-    is_whole = step.denominator == 1
-    is_small = step <= _LARGEST_STEP and step.denominator <= _LARGEST_STEP
-    if not is_run or not is_small or not (is_whole or step < 1):
+    is_bent = only.course > Course.ROUNDED or (only.course is Course.CLAMPED and not walks)
+    if stride is None or is_bent:
         return core[LANE] * lanes * reads
-    passes = core.registers.passes(lanes, bits)
+    step = abs(only.step(along[0])) * stride
     if step == 1:
         read = features.computed(access.buffer)
         # Nothing is known of an image, or of a Func that is still open.
         apart = False if read is None else _wraps(features, read)
         return where(apart, core[LANE] * lanes, dense_load(core, lanes, bits)) * reads
-    if is_whole:
-        # Values less than a step apart lie in the same dense vectors; as many as lie there share
-        # them.
-        shared = -(-reads // int(step))
-        loaded = dense_load(core, lanes * int(step), bits) * shared
-        return maximum(loaded, core[SHUFFLE] * (int(step) - 1) * passes * reads)
-    # Neighboring lanes read the same element or the next one; the first and the last lane of a
-    # vector may share theirs with other vectors.
-    elements = (lanes - 1) * step.numerator // step.denominator + 2
-    return (dense_load(core, elements, bits) + core[SHUFFLE] * passes) * reads
+    passes = core.registers.passes(lanes, bits)
+    if step < 1 and step.denominator <= _LARGEST_STEP:
+        # Neighboring lanes read the same element or the next one; the first and the last lane of a
+        # vector may share theirs with other vectors.
+        elements = (lanes - 1) * step.numerator // step.denominator + 2
+        return (dense_load(core, elements, bits) + core[SHUFFLE] * passes) * reads
+    if step.denominator > 1 or step > _LARGEST_SHARED:
+        return core[LANE] * lanes * reads
+    # Values less than a step apart lie in the same dense vectors, those of other channels, too.
+    between = int(step)
+    order = features.order(access.buffer)
+    inner = [access.indices[d] for d in order[: order.index(dimension)]]
+    copies = _copies(stage, {name for index in inner for name in index.moved_by})
+    loaded = dense_load(core, lanes * between, bits) * maximum(1 / copies, reads / between)
+    picked = maximum(loaded, core[SHUFFLE] * (between - 1) * passes * reads)
+    if between <= _LARGEST_STEP:
+        return picked
+    return where(2 * reads * copies >= between, picked, core[LANE] * lanes * reads)
+
+
+def _stride(features: Features, buffer: str, dimension: int) -> int | None:
+    """How far neighbors along a dimension of a buffer lie apart in memory. None if that is not
+    known, or far. Arrays of the caller that are not promised to be otherwise are likely dense
+    inside, by their estimates.
+    """
+    order, pipeline = features.order(buffer), features.pipeline
+    inner = order[: order.index(dimension)]
+    if not inner:
+        return 1
+    estimate = pipeline.estimate(buffer)
+    if estimate is None:
+        return None
+    promised = pipeline.steps(buffer, len(order))[dimension]
+    if promised is not None:
+        return promised
+    stride = prod(estimate[d][1] for d in inner)
+    return stride if stride <= _LARGEST_STEP else None
+
+
+def _copies(stage: StageFeatures, names: Collection[str]) -> SymbolicNumber:
+    """How often a body is written out for other values of some Vars."""
+    unrolled = (loop for loop in stage.own if loop.kind is LoopKind.UNROLLED)
+    return volume(
+        tuple(v.positive_trips for v in unrolled if not set(v.dimensions).isdisjoint(names))
+    )
 
 
 def _wraps(features: Features, func: FuncFeatures) -> SymbolicCondition:
