@@ -6,11 +6,16 @@ import os
 import sys
 
 
+def interpreter() -> str:
+    """The path of the Python that runs this process."""
+    return sys.executable
+
+
 def module_command(module: str, *arguments: str) -> list[str]:
     """The command that runs a module. ``-P``: Python does not put the current folder on the path,
     where a ``random.py`` of the user would take the place of the library's.
     """
-    return [sys.executable, "-P", "-m", module, *arguments]
+    return [interpreter(), "-P", "-m", module, *arguments]
 
 
 def module_environment() -> dict[str, str]:

@@ -45,12 +45,13 @@ def test_a_contender_that_hangs_or_dies_is_out_alone() -> None:
 
 
 def test_ratios_are_of_one_round_each() -> None:
-    times = {"ours": [1.0, 2.0, 4.0], "hand": [2.0, 4.0, 8.0], "Li2018": [3.0, 3.0, 3.0]}
+    rounds = {"ours": [1.0, 2.0, 4.0], "hand": [2.0, 4.0, 8.0], "Li2018": [3.0, 3.0, 3.0]}
+    times = {name: 2 * of for name, of in rounds.items()}
     found = _compared(times)
     assert found["over_ours"]["hand"] == [2.0, 2.0, 2.0]
     assert found["over_ours"]["Li2018"] == [1.5, 0.75, 3.0]
     assert best_of(found, ("hand", "Li2018")) == [1.5, 0.75, 3.0]
-    times["ours, best of 5"] = [1.0, 1.0, 2.0]
+    times["ours, best of 5"] = 2 * [1.0, 1.0, 2.0]
     found = _compared(times)
     assert "ours, best of 5" not in found["over_ours"]
     assert best_of(found, ("hand",), "ours, best of 5") == [4.0, 2.0, 4.0]
@@ -59,7 +60,7 @@ def test_ratios_are_of_one_round_each() -> None:
 
 
 def test_the_table_shows_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = {"ours": [1.0], "hand": [2.0], "Mullapudi2016": [3.0]}
+    times = {"ours": 6 * [1.0], "hand": 6 * [2.0], "Mullapudi2016": 6 * [3.0]}
     search = {"ours": 0.25, "Mullapudi2016": 0.5}
     one = {"search_s": search, "failed": {"Adams2019": "out of time", "Li2018": "it died"}}
     apps = {"app": one | _compared(times)}

@@ -298,19 +298,24 @@ def test_committed_measurements_can_be_read():
         assert len({one.number for one in found}) == len(found)
 
 
+MEMORY = "lines from memory"
+
+
 def test_a_model_without_a_term_ranks_times_of_such_a_machine():
-    """A machine whose loads cost nothing: the model without loads ranks its times as they are."""
+    """A machine whose memory costs nothing: the model without its lines ranks its times as they
+    are.
+    """
     found = pricing.timed(records(cost_quality.file_of("blur"))[:40])
-    free = Reuse.of(device("cpu")).without("loads")
+    free = Reuse.of(device("cpu")).without(MEMORY)
     times = pricing.costs(free, found)
     of_machine = [evolve(one, ratio=time) for one, time in zip(found, times, strict=True)]
     measured = {("apps", "blur"): of_machine, ("random", "random_1"): of_machine[:9]}
-    found = ranks.rank_without([(), ("loads",), ("loads", "stores")], measured)
-    assert list(found) == ["nothing", "loads", "loads, stores"]
+    found = ranks.rank_without([(), (MEMORY,), (MEMORY, "stores")], measured)
+    assert list(found) == ["nothing", MEMORY, f"{MEMORY}, stores"]
     for kind in ("apps", "random"):
-        assert found["loads"][kind] == ranks.Ranks(pytest.approx(1), pytest.approx(1), 0)
+        assert found[MEMORY][kind] == ranks.Ranks(pytest.approx(1), pytest.approx(1), 0)
         assert found["nothing"][kind].median < 0.999
-    row = "| loads | 1.000 | 1.000 | 0.0% | 1.000 | 1.000 | 0.0% |"
+    row = f"| {MEMORY} | 1.000 | 1.000 | 0.0% | 1.000 | 1.000 | 0.0% |"
     assert row in ranks.table(found).splitlines()
 
 

@@ -26,7 +26,7 @@ COMMANDS = [command for command in _LISTED if command not in TUNING]
 
 def test_every_python_snippet_shows_its_output():
     assert README.count("```python") == 1
-    assert len(SNIPPETS) == 1 + USES.count("```python") == 7
+    assert len(SNIPPETS) == 1 + USES.count("```python") == 8
 
 
 def test_readme_is_short():

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from spaces.model.showing import visible
+from spaces.markup.terminal import visible
 
 NUMBER_KINDS = (int, float)
 

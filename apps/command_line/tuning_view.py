@@ -19,7 +19,7 @@ from rich.text import Text
 
 from spaces.apps.command_line.console import complain
 from spaces.apps.command_line.progress import EVERY
-from spaces.model.showing import visible
+from spaces.markup.terminal import visible
 from spaces.tuning.study import REFERENCE, START, Study
 from spaces.tuning.trial import Trial
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 from spaces.apps.errors import CommandError, WrongUsage
+from spaces.backend.python_process import interpreter
 from spaces.model.extras import how_to_install
 
 SOURCE = Path(__file__).with_name("spaces_autoscheduler.cpp")
@@ -40,7 +40,7 @@ def build_plugin(folder: Path, halide: Path | None = None, compiler: str = "") -
         raise WrongUsage(f"{home} has no include/Halide.h; name the folder of Halide by --halide.")
     folder.mkdir(parents=True, exist_ok=True)
     made = folder / LIBRARY
-    python = f'-DSPACES_PYTHON="{sys.executable}"'
+    python = f'-DSPACES_PYTHON="{interpreter()}"'
     command = [
         compiler or _compiler(), "-std=c++17", "-O1", "-fno-rtti", "-fPIC", "-shared",
         python, f"-I{home / 'include'}", str(SOURCE), "-o", str(made),

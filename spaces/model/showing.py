@@ -13,7 +13,6 @@ In a notebook a record shows a card (``_repr_html_``), whose printer registers i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import singledispatch
 from typing import Any
@@ -62,18 +61,6 @@ def few_lines(lines: Iterable[str], most: int = MOST_LINES, rest: str = "lines")
     if more <= 1:
         return "\n".join(every)
     return "\n".join([*every[: most - 1], f"... and {more:,} more {rest}"])
-
-
-def visible(text: str) -> str:
-    r"""A text that does nothing to a terminal: characters that control it, all but newlines and
-    tabs, and those that turn the direction of a line are written as escapes, such as ``\x1b``.
-    """
-    return _COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
-_COMMANDS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 
 
 @singledispatch

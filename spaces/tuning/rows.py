@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from attrs import evolve
 
 from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.markup.terminal import visible
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.showing import visible
 from spaces.model.writing.serialize import from_json
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.identity import TuningMachine

@@ -41,6 +41,7 @@ _DEVICE = (
     "specialize.cases",
     "gpu.required-values",
     "prefetch.gpu",
+    "foreign.gpu",
 )
 
 _FORM = (
@@ -85,6 +86,10 @@ _FORM = (
     "specialize.inlined",
     "specialize.after-failure",
     "specialize.failure",
+    "foreign.loops",
+    "foreign.storage",
+    "foreign.input",
+    "foreign.place",
 )
 
 _WRONG = (

@@ -23,7 +23,13 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
-from spaces.model.expressions.definitions import DERIVED, LIKELY_AT, REQUIRE, UNDEFINED
+from spaces.model.expressions.definitions import (
+    DERIVED,
+    FOREIGN,
+    LIKELY_AT,
+    REQUIRE,
+    UNDEFINED,
+)
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.signatures import OPERATORS
 from spaces.model.expressions.types import Float32, Float64, Int32, Type, UInt8
@@ -48,8 +54,10 @@ from tests.differential.universe import OF_PIPELINES, universe
 
 X, Y = Var("x"), Var("y")
 
-ELSEWHERE = {REQUIRE, UNDEFINED, LIKELY_AT}
-"""Operators that are no arithmetic: families of pipelines have them."""
+ELSEWHERE = {REQUIRE, UNDEFINED, LIKELY_AT, FOREIGN}
+"""Operators that are no arithmetic: families of pipelines have them, or tests of their own, as
+foreign code (``tests/backend/test_foreign.py``).
+"""
 
 _OF_SIZES = ("size", "estimates", "input memory", "output memory")
 _BY_SIZES = (

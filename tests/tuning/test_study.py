@@ -19,6 +19,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.registry import cost_model, register_cost_model
+from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -186,7 +187,8 @@ def test_a_study_begins_with_what_the_user_gives() -> None:
 
 def test_the_schedule_that_a_search_finds_runs_beside_all_others() -> None:
     """A study opened again has it from its store. One that the user gives makes another study."""
-    quick = best(search(SPACE, cost_model("reuse", FOUR_CORES))).best[0]
+    limits = Limits(structures=QUICK.structures)
+    quick = best(search(SPACE, cost_model("reuse", FOUR_CORES), limits=limits)).best[0]
     found = []
     with TuningStore.open(":memory:") as store:
         for _ in range(2):

@@ -34,6 +34,7 @@ from spaces.backend.ir.statements import (
     Provide,
     Recall,
     Store,
+    Timed,
     TupleAssignment,
 )
 from spaces.backend.ir.walk import map_all, map_own
@@ -48,6 +49,7 @@ STATEMENTS = (
     (Block((STORE, OTHER)), (STORE, OTHER), ()),
     (For(X, A, B, LoopKind.SERIAL, STORE), (STORE,), (A, B)),
     (ParallelFor(X, A, B, (A,), ("f",), STORE), (STORE,), (A, B)),
+    (Timed("f", 4, STORE), (STORE,), ()),
     (
         Allocate(
             buffer="f",

@@ -25,8 +25,8 @@ STORE = Price("store", 1.0, "a store of a vector")
 SCATTER = Price("scatter", 1.0, "one lane of a store whose lanes are apart", MEASURED)
 
 _LARGEST_STEP = 4
-"""Lanes that lie so far apart, or so many of which are the same, are picked out of dense vectors.
-With larger steps compilers load them one by one.
+"""Lanes that lie so far apart are picked out of dense vectors, and so are lanes that come so many
+times. With larger steps compilers load them one by one.
 """
 
 _LARGEST_SHARED = 8
