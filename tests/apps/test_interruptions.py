@@ -98,6 +98,8 @@ def test_interrupted_lists_are_whole_documents(monkeypatch):
 def test_the_second_interruption_ends_at_once(monkeypatch, capfd):
     ended = []
     monkeypatch.setattr(interrupting.os, "_exit", ended.append)
+    # Shells let programs in the background ignore it.
+    outside = signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.getsignal(signal.SIGINT)
     with interrupting.twice_ends_at_once():
         with pytest.raises(KeyboardInterrupt):
@@ -105,7 +107,7 @@ def test_the_second_interruption_ends_at_once(monkeypatch, capfd):
         assert ended == []
         signal.raise_signal(signal.SIGINT)
         assert ended == [130]
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.signal(signal.SIGINT, outside) is before
     assert capfd.readouterr() == ("", "Interrupted.\n")
 
 
