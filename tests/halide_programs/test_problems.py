@@ -236,6 +236,16 @@ def test_names_are_numbered_in_the_order_in_which_things_were_made() -> None:
     }
 
 
+def test_names_of_partial_results_lose_the_number_of_their_func() -> None:
+    """Halide makes ``f_1_intm$2`` of ``f$1`` if something had the name ``f$1_intm`` before."""
+    assert plain_names(["f$1", "f_1_intm$2", "f_1_other$2"]) == {
+        "f$1": "f",
+        "f_1_intm$2": "f_intm",
+        "f_1_other$2": "f_1_other",
+    }
+    assert plain_names(["f_1_intm$2", "g$1"]) == {"f_1_intm$2": "f_1_intm", "g$1": "g"}
+
+
 def test_conditions_may_ask_for_the_size_of_an_output() -> None:
     data = hl.ImageParam(hl.Int(32), 1, "data")
     out = hl.Func("out")

@@ -58,12 +58,22 @@ def plain_names(names: Iterable[str], taken: Collection[str] = ()) -> Mapping[st
     program has the same names each time that it is built.
     """
     each = tuple(dict.fromkeys(names))
+    numbered = {name.replace("$", "_"): name for name in each if "$" in name}
     used = {*taken, *OUTERMOST}
     found: dict[str, str] = {}
     for name in sorted(each, key=number_added):
-        found[name] = free_name(written(name), used)
+        found[name] = free_name(written(_with_number(name, numbered)), used)
         used.add(found[name])
     return {name: found[name] for name in each}
+
+
+def _with_number(name: str, numbered: Mapping[str, str]) -> str:
+    """The name of partial results, with the number of their Func as Halide writes it. Those of
+    ``f$1`` are ``f$1_intm``, or ``f_1_intm$2`` if something had that name before.
+    """
+    made = re.fullmatch(r"(.*)_intm\$\d+", name)
+    base = None if made is None else numbered.get(made[1])
+    return name if base is None else f"{base}_intm"
 
 
 def number_added(name: str) -> int:
