@@ -1,5 +1,6 @@
 """The Python process that the autoscheduler in C++ asks: ``python -m
-spaces.apps.halide_plugin.answer FILE NAME=VALUE...`` prints a schedule, or why there is none.
+spaces.apps.halide_plugin.answer FILE NAME=VALUE...`` prints a schedule, or why it has
+none.
 """
 
 from __future__ import annotations

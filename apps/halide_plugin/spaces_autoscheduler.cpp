@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -36,7 +37,7 @@ Words words_of(const std::string &text, char between) {
     return words;
 }
 
-std::string quoted(const std::string &text) {
+std::string shell_word(const std::string &text) {
     std::string found = "'";
     for (const char c : text) {
         found += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -213,10 +214,12 @@ const std::map<std::string, Directive> directives = {
 std::string answer(const Pipeline &pipeline, const AutoschedulerParams &params, const Target &target) {
     std::vector<uint8_t> data;
     serialize_pipeline(pipeline, data);
-    char name[] = "/tmp/spaces_XXXXXX";
-    const int file = mkstemp(name);
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+    std::string name = (folder / "spaces_XXXXXX").string();
+    const int file = error ? -1 : mkstemp(name.data());
     if (file < 0 || write(file, data.data(), data.size()) != (ssize_t)data.size()) {
-        return "The pipeline cannot be written to /tmp.";
+        return "The pipeline cannot be written to the folder for temporary files; TMPDIR names it.";
     }
     close(file);
     std::string python = SPACES_PYTHON, given;
@@ -224,7 +227,7 @@ std::string answer(const Pipeline &pipeline, const AutoschedulerParams &params, 
         if (key == "python") {
             python = value;
         } else {
-            given += " " + quoted(key + "=" + value);
+            given += " " + shell_word(key + "=" + value);
         }
     }
     for (const Argument &argument : Pipeline(pipeline).infer_arguments()) {
@@ -232,12 +235,12 @@ std::string answer(const Pipeline &pipeline, const AutoschedulerParams &params, 
         if (argument.is_scalar() && estimate.defined()) {
             std::ostringstream value;
             value << estimate;
-            given += " " + quoted("value:" + argument.name + "=" + value.str());
+            given += " " + shell_word("value:" + argument.name + "=" + value.str());
         }
     }
-    given += " " + quoted("target=" + target.to_string());
+    given += " " + shell_word("target=" + target.to_string());
     given += " vector_bits=" + std::to_string(8 * target.natural_vector_size<uint8_t>());
-    const std::string command = quoted(python) + " -m spaces.apps.halide_plugin.answer " + name + given;
+    const std::string command = shell_word(python) + " -m spaces.apps.halide_plugin.answer " + shell_word(name) + given;
     std::string text;
     FILE *output = popen(command.c_str(), "r");
     if (output != nullptr) {
@@ -247,7 +250,7 @@ std::string answer(const Pipeline &pipeline, const AutoschedulerParams &params, 
         }
         pclose(output);
     }
-    unlink(name);
+    unlink(name.c_str());
     return text.empty() ? "No answer from " + python + " -m spaces.apps.halide_plugin.answer." : text;
 }
 

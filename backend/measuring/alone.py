@@ -60,8 +60,8 @@ def lock_path() -> Path:
 
 def runtime_folder() -> Path | None:
     """The folder for what a user's processes share while they run: ``$XDG_RUNTIME_DIR``, or
-    ``/run/user/UID`` for a process without a login. None if there is none that is this user's
-    alone.
+    ``/run/user/UID`` for a process without a login. None if neither is a
+    folder that is this user's alone.
     """
     for named in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{os.getuid()}"):
         with contextlib.suppress(OSError):

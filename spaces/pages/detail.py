@@ -11,7 +11,7 @@ class Detail:
 
     Attributes:
         note: what is left out, as a sentence for the reader; empty if nothing is.
-        definition: the characters of the definition of a Func; without any, there is none.
+        definition: the characters of the definition of a Func; 0 leaves definitions out.
         row: the characters of the formulas of a row of the nest.
         tables: whether the card of a Func has its loops and its cost by cause.
         cards: the most cards of Funcs: those that cost most, computed ones first.

@@ -99,7 +99,7 @@ class Study:
         model: the cost model.
         strategy: what proposes schedules.
         seed: the seed of random choices.
-        opening: the search that proposes the first schedules; None if there is none any more.
+        opening: the search that proposes the first schedules; None once it is over.
         was_interrupted: whether Ctrl-C ended the last :meth:`run`.
 
     >>> with Study.open(TuningStore.open("tuning.sqlite"), space) as study:
