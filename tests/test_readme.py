@@ -55,7 +55,7 @@ def test_a_snippet_prints_what_is_shown(code, output, tmp_path):
     # In a process of its own: a snippet must not lean on what other tests have imported.
     result = subprocess.run(
         [sys.executable, script],
-        capture_output=True, text=True, timeout=120, env={"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=120, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert result.stderr == ""
     assert result.stdout.rstrip() == output.rstrip()
