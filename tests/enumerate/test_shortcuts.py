@@ -12,6 +12,7 @@ from bench.cost_quality.random_pipelines import random_pipeline
 from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
+from spaces.model.memo import Memo
 from tests.cpus import FOUR_CORES
 
 SMALL = 5
@@ -68,3 +69,10 @@ def test_two_phases_miss_little(
     ratios = compare(with_shortcuts, costs())
     assert max(ratios) <= 1.05
     assert sorted(ratios)[len(ratios) // 2] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_what_is_remembered_changes_no_result(
+    with_shortcuts: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Memo, "find", lambda self, key: None)
+    assert costs() == with_shortcuts
