@@ -167,6 +167,13 @@ class FuncFeatures:
         except FormulaError:
             return None
 
+    @cached_property
+    def known(self) -> dict[object, object]:
+        """What was found of the Func in some surroundings, which are the keys. It lives as long as
+        the record: searches ask for the same record in many structures.
+        """
+        return {}
+
     @property
     def bytes(self) -> int:
         """Bytes of one element, all components together."""
