@@ -27,6 +27,8 @@ class Buffer:
         element_bytes: the bytes of one element.
         func: its features; None of an image. Two of them are never equal.
         extents: those of an image whose size is known; else None.
+        estimate: the estimated (min, extent) of each dimension of an image or output; else None.
+        steps: the promised strides of an image or output.
     """
 
     name: str
@@ -34,6 +36,8 @@ class Buffer:
     element_bytes: int
     func: FuncFeatures | None = field(eq=id, repr=False)
     extents: tuple[SymbolicNumber, ...] | None = field(eq=_comparable)
+    estimate: tuple[tuple[int, int], ...] | None
+    steps: tuple[int | None, ...]
 
     def touched(
         self, indices: Sequence[Index], extents: Mapping[str, SymbolicNumber]

@@ -9,7 +9,7 @@ loads, distances), so they work on formulas and arrays alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import attrs
@@ -242,21 +242,40 @@ class Features:
         return {}
 
     def _find_buffer(self, name: str) -> Buffer:
-        func, extents = self.computed(name), self.image_extents.get(name)
-        return Buffer(name, self._order(name), self.element_bytes(name), func, extents)
-
-    def _order(self, name: str) -> tuple[int, ...]:
-        """The dimensions of a buffer as they lie in memory, innermost first. For images and outputs
-        their strides decide; for other Funcs, the schedule.
-        """
-        pipeline = self.pipeline
-        if name not in pipeline.places:
-            return _by_steps(pipeline, name, pipeline.image(name).dimensions)
-        args = pipeline.function(name).args
+        pipeline, func = self.pipeline, self.computed(name)
+        is_image = name not in pipeline.places
+        args = () if is_image else pipeline.function(name).args
+        dimensions = pipeline.image(name).dimensions if is_image else len(args)
+        steps = pipeline.steps(name, dimensions)
         entry = next((one for one in self.schedule.funcs if one.name == name), None)
-        if name in pipeline.outputs or entry is None:
-            return _by_steps(pipeline, name, len(args))
-        return memory_order(args, entry.storage_orders)
+        if is_image or entry is None or name in pipeline.outputs:
+            order = tuple(
+                sorted(range(dimensions), key=lambda d: (steps[d] is None, steps[d] or 0))
+            )
+        else:
+            order = memory_order(args, entry.storage_orders)
+        return Buffer(
+            name=name,
+            order=order,
+            element_bytes=self.element_bytes(name),
+            func=func,
+            extents=self.image_extents.get(name),
+            estimate=pipeline.estimate(name),
+            steps=steps,
+        )
+
+    def beside(self, stage: StageFeatures) -> Hashable:
+        """All that a cost of a stage may depend on, besides its Func: the buffers that it reads,
+        and what is known of its loops. Equal for stages that stand beside the same.
+        """
+        key = (stage.func, stage.index)
+        is_atomic = key in self.atomic
+        return (
+            tuple(map(self.buffer, (stage.func, *stage.work.buffers))),
+            tuple(loop.key in self.constant_loops for loop in stage.own),
+            self.fused_loops.get(key, ()),
+            self.pipeline.function(stage.func) if is_atomic else None,
+        )
 
     def along_rows(self, func: FuncFeatures) -> tuple[str, ...]:
         """The Var along which values of a Func are neighbors in memory; none without Vars."""
@@ -291,12 +310,6 @@ def read_extents(
     ``extents``.
     """
     return spans(access.indices, extents)
-
-
-def _by_steps(pipeline: Pipeline, buffer: str, dimensions: int) -> tuple[int, ...]:
-    """The dimensions of an array, those with the least strides first."""
-    steps = pipeline.steps(buffer, dimensions)
-    return tuple(sorted(range(dimensions), key=lambda d: (steps[d] is None, steps[d] or 0)))
 
 
 def _is_inside(stage: StageFeatures, level: LoopFeatures | None) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import attrs
 from attrs import frozen
@@ -168,9 +168,9 @@ class FuncFeatures:
             return None
 
     @cached_property
-    def known(self) -> dict[object, object]:
-        """What was found of the Func in some surroundings, which are the keys. It lives as long as
-        the record: searches ask for the same record in many structures.
+    def known(self) -> dict[Any, Any]:
+        """What was found of the Func, by what it depends on besides this record. It lives as long
+        as the record: searches meet the same record in many structures.
         """
         return {}
 
