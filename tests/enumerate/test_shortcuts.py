@@ -13,11 +13,12 @@ from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
 from tests.cpus import FOUR_CORES
+from tests.examples import examples, is_thorough
 
-SMALL = 5
+SMALL = 5 if is_thorough() else 4
 """How many Funcs a random pipeline has at most."""
 
-PIPELINES = 6
+PIPELINES = examples(6, fewest=4)
 """How many random pipelines are searched."""
 
 
