@@ -233,6 +233,8 @@ def test_pruning_changes_no_result(space: ScheduleSpace, model, limits: Limits) 
 @pytest.mark.parametrize("make", [blur, chain], ids=["blur", "chain"])
 def test_stage_by_stage_finds_the_minimum_of_small_spaces(make) -> None:
     options = attrs.evolve(FEW, inner=("vectors",), root=("strips",), storage="outside")
+    if make is chain:
+        options = attrs.evolve(options, tiles=(8,))
     small = ScheduleSpace(make(), FOUR_CORES, options)
     everything = best(search(small, "reuse", "exhaustive"))
     stages = best(search(small, "reuse", "stagewise"))

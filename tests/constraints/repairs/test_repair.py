@@ -17,7 +17,6 @@ from spaces.constraints.devices.device import Device
 from spaces.constraints.examples import algorithms
 from spaces.constraints.examples.catalogue import EXAMPLES
 from spaces.constraints.examples.example import Example
-from spaces.constraints.legality import kept_values
 from spaces.constraints.legality.verdict import Illegal
 from spaces.constraints.repairs.greedy import descend
 from spaces.constraints.repairs.repair import STARTING_OVER, Repair
@@ -26,7 +25,6 @@ from spaces.constraints.rules.catalogue import PIPELINE_RULES
 from spaces.model import deadline
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
-from spaces.model.memo import Memo
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split, Tail
 from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, MemoryType, Schedule
 from tests.clocks import Clock
@@ -57,14 +55,6 @@ def test_what_no_schedule_mends_is_not_repaired(rule: str):
     assert (found.answer, found.schedule, found.edits) == ("none", None, ())
     assert "none is legal for the device" in str(found)
     assert OF_ANY_SCHEDULE[rule] in str(found)
-
-
-@pytest.fixture
-def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The solver gives up soon on what it can't prove of windows; no answer is remembered."""
-    few = tuple(attrs.evolve(one, steps=one.steps // 10) for one in kept_values.BY_STEPS)
-    monkeypatch.setattr(kept_values, "BY_STEPS", few)
-    monkeypatch.setattr(kept_values, "_outcomes", Memo(4096))
 
 
 @pytest.mark.usefixtures("few_steps")
