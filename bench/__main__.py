@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = {
         name: f"bench.{name}"
         for name in (
             "cluster",
+            "gallery",
             "halide_pipelines",
             "hlpipe",
             "instructions",
