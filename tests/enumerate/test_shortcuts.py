@@ -13,26 +13,33 @@ from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
 from tests.cpus import FOUR_CORES
-from tests.examples import examples, is_thorough
+from tests.examples import is_thorough
 
-SMALL = 5 if is_thorough() else 4
+GPU = spaces.device("sm_80")
+SMALL = 5
 """How many Funcs a random pipeline has at most."""
 
-PIPELINES = examples(6, fewest=4)
-"""How many random pipelines are searched."""
+QUICK: tuple[tuple[int, spaces.Device], ...] = ((4, FOUR_CORES), (12, FOUR_CORES), (2, GPU))
+"""Two random pipelines for which 40 costs follow from others, and one for a GPU."""
+
+PIPELINES = 6
+"""How many random pipelines the thorough profile searches."""
 
 
-def pipelines() -> Iterator[spaces.Pipeline]:
-    """The first random pipelines that are small."""
+def cases() -> Iterator[tuple[spaces.Pipeline, spaces.Device]]:
+    """The random pipelines of this run; in the thorough profile the first small ones, for a CPU and
+    for a GPU in turns.
+    """
+    if not is_thorough():
+        return ((random_pipeline(number), target) for number, target in QUICK)
     small = (one for one in map(random_pipeline, count()) if len(one.functions) <= SMALL)
-    return islice(small, PIPELINES)
+    return islice(zip(small, cycle((FOUR_CORES, GPU)), strict=False), PIPELINES)
 
 
 def costs() -> list[float]:
-    """What a search finds for random pipelines, for a CPU and for a GPU in turns."""
-    targets = cycle((FOUR_CORES, spaces.device("sm_80")))
+    """What a search finds for each pipeline."""
     found = []
-    for pipeline, target in zip(pipelines(), targets, strict=False):
+    for pipeline, target in cases():
         space = spaces.ScheduleSpace(pipeline, target)
         found.append(spaces.best(spaces.search(space, strategy="stagewise")).best[0].cost)
     return found

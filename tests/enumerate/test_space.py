@@ -235,7 +235,7 @@ def test_samples_are_uniform() -> None:
 def test_estimates_agree_with_counts() -> None:
     """Of ten intervals of 95 % at least seven hold the count, but for one time in 900."""
     space = ScheduleSpace(blur(), FOUR_CORES, TILES)
-    estimates = [space.estimate(samples=25, seed=seed) for seed in range(10)]
+    estimates = [space.estimate(samples=15, seed=seed) for seed in range(10)]
     for estimate in estimates:
         assert 0 < estimate.low < estimate.mean < estimate.high < space.candidates
     assert sum(e.low < space.count() < e.high for e in estimates) >= 7
