@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.against_autoschedulers import BEST_OF_5, OURS, best_of, compare
-from bench.cost_quality.split import USES, Use, pipelines_to
+from bench.cost_quality.split import USES, Use, gallery_name, pipelines_to
 from bench.machine import machine
 from spaces.apps.files import write_text
 from spaces.apps.gallery.catalog import GALLERY
@@ -53,13 +53,10 @@ _NAMES = {
 def main(arguments: list[str]) -> None:
     """Measures what is missing, pipeline by pipeline."""
     parser = argparse.ArgumentParser(prog="python -m bench gallery", description=__doc__)
-    parser.add_argument("name", nargs="*", help="a pipeline of the gallery")
+    parser.add_argument("name", nargs="*", type=gallery_name, help="a pipeline of the gallery")
     parser.add_argument("--use", action="append", choices=tuple(Use), metavar="USE")
     parser.add_argument("--again", action="store_true")
     chosen = parser.parse_args(arguments)
-    unknown = sorted(set(chosen.name) - set(GALLERY))
-    if unknown:
-        parser.error(f"the gallery has no {', '.join(unknown)}; `spaces list --gallery` names all")
     uses = chosen.use or ([] if chosen.name else [Use.JUDGE])
     wanted = dict.fromkeys([*chosen.name, *(name for use in uses for name in pipelines_to(use))])
     document = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {"pipelines": {}}
