@@ -9,8 +9,9 @@ import pytest
 
 from spaces import EmptySpaceError, Options, ScheduleSpace, device, format_schedule
 from tests.differential.check import SHARED, Case, Fuzzer
+from tests.examples import examples
 
-SEED, SUBJECTS = 2, 10
+SEED, SUBJECTS = 2, examples(10, fewest=6)
 
 
 @pytest.mark.parametrize("preset", ["expert", "everything"])
