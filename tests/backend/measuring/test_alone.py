@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -27,6 +28,12 @@ from tests.enumerate.pipelines import copied
 from tests.forked import SERVER
 
 COPIED = copied(960)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forks() -> None:
+    """The server of forks keeps its socket outside of the folders of these tests."""
+    forkserver.ensure_running()
 
 
 @pytest.fixture(autouse=True)
