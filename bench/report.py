@@ -374,6 +374,7 @@ No price and no rule of the search was chosen by the pipelines of the last row."
 _SETS = {
     MeasuredSet.APPS: "apps",
     MeasuredSet.RANDOM: "random pipelines",
+    MeasuredSet.SINGLE: "random pipelines of one idea",
     MeasuredSet.LEARN: "gallery, kinds to learn from",
     MeasuredSet.CHOOSE: "gallery, kinds to choose by",
     MeasuredSet.JUDGE: "gallery, kinds that only judge",
