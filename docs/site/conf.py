@@ -21,5 +21,6 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
 copybutton_prompt_text = "$ "
-pygments_style = "friendly"
-pygments_dark_style = "monokai"
+# Colours with enough contrast for everybody (WCAG AAA).
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
