@@ -12,6 +12,7 @@ from attrs import asdict, evolve
 
 from bench import cost_quality
 from bench.cost_quality import (
+    again,
     errors,
     first_found,
     fit,
@@ -255,6 +256,17 @@ def test_the_seeds_give_different_pipelines_with_all_kinds_of_stages():
     halved = [one for one in made if one.estimate(one.outputs[0]) != one.estimate("image")]
     assert halved
     assert len(halved) < 30
+
+
+def test_days_agree_in_ranks_and_in_what_is_fastest():
+    """On the second day the first two change places, and one that hung ends."""
+    found = pricing.timed(records(cost_quality.file_of("blur"))[:4])
+    first = [evolve(one, ratio=r) for one, r in zip(found, (1.0, 2.0, 3.0, math.inf), strict=True)]
+    same = again.agreement(first, {"ratios": [2.0, 4.0, 6.0, None]})
+    assert same == (pytest.approx(1), 0)
+    other = again.agreement(first, {"ratios": [2.0, 1.0, 3.0, 4.0]})
+    assert other == (pytest.approx(0.8), 1)
+    assert again.shown(other) == "Spearman 0.800, the fastest of the first day is 100.0% slower"
 
 
 def test_good_schedules_come_first_and_are_all_measured(subject, tmp_path):
