@@ -10,8 +10,9 @@ import ast
 import io
 import json
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 FOLDER = Path(__file__).parents[1] / "examples" / "notebooks"
@@ -95,13 +96,14 @@ def _answers(source: str, names: dict[str, Any], number: int) -> list[Output]:
 
 
 def main() -> None:
-    """Runs all notebooks anew."""
+    """Runs all notebooks anew, each in a folder of its own."""
     for path in NOTEBOOKS:
         notebook = read_notebook(path)
-        for number, (cell, outputs) in enumerate(run_cells(notebook), 1):
-            cell["outputs"], cell["execution_count"] = outputs, number
+        with TemporaryDirectory() as folder, chdir(folder):
+            for number, (cell, outputs) in enumerate(run_cells(notebook), 1):
+                cell["outputs"], cell["execution_count"] = outputs, number
         write_notebook(path, notebook)
-        print(path.relative_to(Path.cwd()), path.stat().st_size, "bytes")
+        print(path.name, path.stat().st_size, "bytes")
 
 
 if __name__ == "__main__":
