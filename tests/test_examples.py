@@ -20,6 +20,9 @@ SCREEN = 30
 """Lines that a screen shows below a cell."""
 
 
+pytestmark = pytest.mark.usefixtures("known_patterns")
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_prints_what_it_says(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -19,6 +19,9 @@ PAGES = {page.stem: page.read_text("utf-8") for page in (ROOT / "docs/how_to").g
 TO_C = PAGES["go_to_c"]
 
 
+pytestmark = pytest.mark.usefixtures("known_patterns")
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_prints_what_it_shows(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
