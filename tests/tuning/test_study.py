@@ -28,8 +28,9 @@ from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import CHANGE, Evolving
 from spaces.tuning.first_trials import find_trusted_schedule
 from spaces.tuning.schema import StoreError
+from spaces.tuning.sources import KEPT, REFERENCE, START
 from spaces.tuning.store import TuningStore
-from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study
+from spaces.tuning.study import BusyStudyError, Study
 from spaces.tuning.top_ranked import SEARCH
 from spaces.tuning.trial import Proposal, Trial
 from tests.clocks import Clock
