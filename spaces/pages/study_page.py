@@ -102,8 +102,8 @@ def _sections(record: StudyRecord) -> Iterator[Section]:
             "Best against trials",
             _figure(
                 chart_svg(by_trials),
-                "The fastest schedule is the one with the lowest upper end of its interval. A point "
-                "below the line had few runs, or unsteady ones.",
+                "The fastest schedule is the one with the lowest upper end of its interval. A "
+                "point below the line had few runs, or unsteady ones.",
             ),
             wide=by_time is None,
         )

@@ -17,6 +17,7 @@ from spaces.cost.pool import MeasuringPool
 from spaces.cost.registry import default_model
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.markup.card import card, listing
+from spaces.markup.charts.chart import without_hints
 from spaces.markup.charts.svg import chart_svg
 from spaces.markup.element import Markup, share_bar, table
 from spaces.model.algorithm.pipeline import Pipeline
@@ -38,8 +39,10 @@ from spaces.tuning.fitted_models import load_model
 from spaces.tuning.identity import TuningMachine, this_machine
 from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.opening_search import OpeningSearch
-from spaces.tuning.plots.kinds import PlotKind, study_chart
+from spaces.tuning.plots.charts import trials_chart
+from spaces.tuning.plots.kinds import PlotKind
 from spaces.tuning.plots.plot import Plot, study_plot
+from spaces.tuning.plots.progress import study_progress
 from spaces.tuning.plots.study_record import StudyRecord, study_record
 from spaces.tuning.pooled_run import PooledRun
 from spaces.tuning.retries import ATTEMPTS
@@ -138,10 +141,11 @@ class Study:
     def _drawn_progress(self) -> Markup | None:
         """The fastest schedule against the number of results; None if the store is closed."""
         try:
-            chart = study_chart(self.record(), PlotKind.TRIALS)
+            points = study_progress(self.record())
         except StoreError:
             return None
-        return None if chart is None else chart_svg(chart)
+        chart = trials_chart(points)
+        return None if chart is None else chart_svg(without_hints(chart))
 
     def record(self) -> StudyRecord:
         """What the store knows about the study: the source of its tables and plots.

@@ -15,6 +15,9 @@ _WIDE = 4.0
 _TICKS = 6
 """An axis has about so many ticks."""
 
+_MOST = 8
+"""A logarithmic axis has at most so many."""
+
 
 @frozen
 class Axis:
@@ -69,12 +72,8 @@ def _log_ticks(low: float, high: float) -> list[float]:
     """1, 2 and 5 of each power of ten between two values; fewer where these are too many."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for factors in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        found = [
-            factor * 10.0**power
-            for power in powers
-            for factor in factors
-            if low <= factor * 10.0**power <= high
-        ]
-        if len(found) <= _TICKS + 2:
-            break
-    return found
+        values = [factor * 10.0**power for power in powers for factor in factors]
+        found = [one for one in values if low <= one <= high]
+        if len(found) <= _MOST:
+            return found
+    return found[:: math.ceil(len(found) / _MOST)]

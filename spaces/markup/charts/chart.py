@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from spaces.markup.charts.axis import Axis
 
@@ -80,6 +80,16 @@ class Plane:
     y: Axis
     lines: tuple[Line, ...] = ()
     dots: tuple[Dots, ...] = ()
+
+
+def without_hints(plane: Plane) -> Plane:
+    """The same plane with points that say nothing when a reader points at them: its drawing takes a
+    tenth of the bytes.
+    """
+    quiet = [
+        evolve(dots, dots=tuple(evolve(dot, about="") for dot in dots.dots)) for dots in plane.dots
+    ]
+    return evolve(plane, dots=tuple(quiet))
 
 
 @frozen

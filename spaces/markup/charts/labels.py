@@ -15,6 +15,9 @@ HIGH = 15.0
 _GAP = 7.0
 """Between a point and its name."""
 
+_FAR = (1.0, 2.4, 4.0, 6.5, 9.0)
+"""Names of points that crowd are so many gaps away."""
+
 
 @frozen
 class Box:
@@ -46,7 +49,7 @@ def around(text: str, x: float, y: float) -> list[Box]:
     """Boxes for the name of a point: beside it, above and below it, and then further away."""
     wide = width_of(text)
     found = []
-    for far in (1.0, 2.4, 4.0):
+    for far in _FAR:
         gap = _GAP * far
         found += [
             Box(x + gap, y - HIGH / 2, wide, HIGH),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from spaces.markup.charts.chart import Bars, Chart, Dots, Line, Look, Parallel, Plane
 from spaces.markup.charts.labels import HIGH
@@ -142,14 +142,25 @@ def _line(layout: PlaneLayout, line: Line) -> Markup:
 
 
 def _dots(layout: PlaneLayout, dots: Dots) -> Markup:
-    shapes, silent = [], ""
-    for dot in dots.dots:
-        drawn = _outline(dots.look, *layout.at(dot.x, dot.y))
-        if dot.about:
-            shapes.append(tag("path", tag("title", dot.about), d=drawn))
-        else:
-            silent += drawn
-    return tag("g", tag("path", d=silent) if silent else None, shapes, **_paint(dots.look))
+    hinted = [dot for dot in dots.dots if dot.about]
+    silent = [layout.at(dot.x, dot.y) for dot in dots.dots if not dot.about]
+    shapes = [
+        tag("path", tag("title", dot.about), d=_outline(dots.look, *layout.at(dot.x, dot.y)))
+        for dot in hinted
+    ]
+    return joined(
+        tag("g", shapes, **_paint(dots.look)) if shapes else None,
+        _silent(dots.look, silent) if silent else None,
+    )
+
+
+def _silent(look: Look, places: Sequence[tuple[float, float]]) -> Markup:
+    """Points as one path; discs are lines without length and with round ends."""
+    if look.shape == "disc":
+        d = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
+        round_ends = {"stroke_width": f"{2 * (_SIZE - 1):g}", "stroke_linecap": "round"}
+        return tag("path", d=d, stroke=look.color, **round_ends)
+    return tag("path", d="".join(_outline(look, *place) for place in places), **_paint(look))
 
 
 def _bars(layout: BarLayout) -> Markup:

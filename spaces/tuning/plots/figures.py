@@ -135,10 +135,17 @@ def _legend(axes: Any, entries: Iterable[LegendEntry]) -> None:
         _text(axes, one.x + 12, one.y, one.look.name)
 
 
-def _rules(axes: Any, segments: Sequence[Sequence[Sequence[float]]], alpha: float = 1.0) -> None:
-    """Thin gray lines."""
+def _rules(
+    axes: Any,
+    segments: Sequence[Sequence[Sequence[float]]],
+    *,
+    color: str = GRAY,
+    width: float = 0.8,
+    alpha: float = 1.0,
+) -> None:
+    """Lines that belong to no kind, thin and gray if nothing else is said."""
     lines = _import("matplotlib.collections").LineCollection
-    axes.add_collection(lines(segments, colors=GRAY, linewidths=0.8, alpha=alpha))
+    axes.add_collection(lines(segments, colors=color, linewidths=width, alpha=alpha))
 
 
 def _plane(layout: PlaneLayout) -> Any:
@@ -154,7 +161,7 @@ def _plane(layout: PlaneLayout) -> Any:
         y = layout.at(plane.x.low, value)[1]
         grid.append([(left, y), (right, y)])
         _text(axes, left - 6, y, shown, at="right")
-    _rules(axes, grid, 0.3)
+    _rules(axes, grid, alpha=0.3)
     _rules(axes, [[(left, area.y), (left, bottom), (right, bottom)]])
     _text(axes, (left + right) / 2, bottom + 32, plane.x.title, at="center")
     _text(axes, 11, area.y + area.height / 2, plane.y.title, at="center", turn=90)
@@ -182,8 +189,8 @@ def _bars(layout: BarLayout) -> Any:
         axes.barh(middle, box.width, box.height, left=box.x, color=bar.look.color)
         if bar.interval is not None:
             low, high = map(layout.reach, bar.interval)
-            whisker = {"xerr": [[end - low], [high - end]], "fmt": "none", "capsize": 3}
-            axes.errorbar(end, middle, **whisker, ecolor=INK, elinewidth=1.2)
+            ends = [[(x, middle - 4), (x, middle + 4)] for x in (low, high)]
+            _rules(axes, [[(low, middle), (high, middle)], *ends], color=INK, width=1.2)
             end = max(end, high)
         _text(axes, end + 6, middle, bar.text)
         if bar.note:
