@@ -509,6 +509,7 @@ from spaces.enumerate.search.neighbours.optuna_search import (
 from spaces.enumerate.search.neighbours.random_draws import RandomDraws as RandomDraws
 from spaces.enumerate.search.stagewise.stagewise import Stagewise as Stagewise
 from spaces.enumerate.search.quick_search import QuickSearch as QuickSearch
+from spaces.enumerate.search.improvements import Improvement as Improvement
 from spaces.enumerate.search.events import (
     Event as Event,
     Expanded as Expanded,

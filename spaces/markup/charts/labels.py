@@ -19,6 +19,10 @@ _FAR = (1.0, 2.4, 4.0, 6.5, 9.0)
 """Names of points that crowd are so many gaps away."""
 
 
+_AWAY = 4.0
+"""A name covers so many more square pixels of points and lines before it takes the next place."""
+
+
 @frozen
 class Box:
     """A rectangle in pixels, from its upper left corner."""
@@ -77,8 +81,8 @@ def along(text: str, left: float, right: float, y: float) -> list[Box]:
 def place_labels(
     wanted: Iterable[Sequence[Box]], area: Box, taken: Iterable[Box] = ()
 ) -> list[Box]:
-    """A box for each name: the first of its boxes that lies in the area and on nothing else, or the
-    one that covers least.
+    """A box for each name: one of the first of its boxes that lies in the area, on no other name,
+    and on little else.
 
     Args:
         wanted: for each name the boxes where it may stand, the best first.
@@ -88,12 +92,11 @@ def place_labels(
     others = list(taken)
     found: list[Box] = []
     for boxes in wanted:
-        chosen = min(boxes, key=lambda box: _badness(box, area, others))
-        found.append(chosen)
-        others.append(chosen)
+        costs = [
+            _AWAY * place
+            + 10 * (box.area - box.shared_with(area) + sum(map(box.shared_with, found)))
+            + sum(map(box.shared_with, others))
+            for place, box in enumerate(boxes)
+        ]
+        found.append(boxes[costs.index(min(costs))])
     return found
-
-
-def _badness(box: Box, area: Box, others: Sequence[Box]) -> float:
-    outside = box.area - box.shared_with(area)
-    return 10 * outside + sum(box.shared_with(other) for other in others)
