@@ -284,7 +284,7 @@ def test_incumbents_are_those_of_several_searches_and_legal_ones_of_halide(monke
     pytest.importorskip("halide", reason="the extra `halide` is not installed")
     monkeypatch.setattr(incumbents, "SEARCHES", (("stagewise", "reuse"), ("stagewise", "weighted")))
     monkeypatch.setattr(incumbents, "AUTOSCHEDULERS", ("Mullapudi2016",))
-    pipeline = GALLERY["integral_boxes"].pipeline()
+    pipeline = GALLERY["frame_differences"].pipeline()
     found = incumbents.incumbents(subjects.space_of(pipeline))
     assert len(set(found)) == len(found) > incumbents.TOP
     for one in found:
@@ -396,7 +396,7 @@ def test_fitted_prices_are_read_as_they_are_written(tmp_path):
 
 def test_the_fastest_of_all_has_no_regret(monkeypatch):
     """A search that finds the fastest, one that finds another, and one whose first hangs."""
-    found = pricing.timed(records(cost_quality.file_of("harris"))[:40])
+    found = pricing.timed(records(cost_quality.file_of("unsharp"))[:40])
 
     model = Reuse.of(device("cpu"))
     space = subjects.space_of(found[0].pipeline)
