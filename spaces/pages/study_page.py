@@ -14,8 +14,8 @@ from spaces.pages.page import Section, whole_page
 from spaces.pages.verdict_view import difference
 from spaces.tuning.plots import charts
 from spaces.tuning.plots.decisions import (
-    Decision,
     DecisionTable,
+    ScheduleDecision,
     SharedByBest,
     shared_by_best,
     study_decisions,
@@ -260,7 +260,7 @@ def _shared(made: SharedByBest) -> Markup:
     return joined(parts)
 
 
-def _with_same(decision: Decision, same: tuple[Decision, ...]) -> Markup:
+def _with_same(decision: ScheduleDecision, same: tuple[ScheduleDecision, ...]) -> Markup:
     """A decision, and those that go with it."""
     if not same:
         return joined(str(decision))

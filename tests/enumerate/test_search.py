@@ -445,7 +445,7 @@ def test_a_search_checks_its_arguments():
 
 
 def test_a_result_knows_how_the_search_came_to_it() -> None:
-    found = best(search(ScheduleSpace(blur(), FOUR_CORES, FEW), Reuse()))
+    found = best(search(ScheduleSpace(blur(), FOUR_CORES, FEW)))
     steps = found.improvements
     assert [one.cost for one in steps] == sorted({one.cost for one in steps}, reverse=True)
     assert steps[-1].cost == found.best[0].cost

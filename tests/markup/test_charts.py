@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from spaces.markup.charts.axis import axis_around, axis_from_zero
-from spaces.markup.charts.chart import Bar, Bars, Dot, Dots, Line, Look, Plane
-from spaces.markup.charts.labels import Box, around, place_labels
+from spaces.markup.charts.chart import Bar, Bars, ChartLine, Dot, Dots, Look, Plane
+from spaces.markup.charts.labels import LabelBox, around, place_labels
 from spaces.markup.charts.layout import BarLayout, PlaneLayout
 from spaces.markup.charts.rounding import round_steps
 from spaces.markup.charts.svg import chart_svg
@@ -43,7 +43,7 @@ def test_equal_steps_of_a_logarithmic_axis_are_equal_factors():
 @settings(max_examples=20, deadline=None)
 @given(some.lists(some.tuples(some.floats(0, 1), some.floats(0, 1)), min_size=1, max_size=5))
 def test_names_of_points_stand_apart_and_inside(places):
-    area = Box(0, 0, 460, 270)
+    area = LabelBox(0, 0, 460, 270)
     wanted = [around(f"trial {n}", x * 460, y * 270) for n, (x, y) in enumerate(places)]
     placed = place_labels(wanted, area)
     assert all(box.shared_with(area) == pytest.approx(box.area) for box in placed)
@@ -65,7 +65,7 @@ def test_a_plane_is_drawn_with_what_was_named():
 
 def test_names_of_lines_stand_beside_them():
     axis = axis_from_zero("trials", 3, str)
-    rule = Line(Look("reference", "#7a8794", "dashes"), ((0, 6), (3, 6)), "reference 6 ms")
+    rule = ChartLine(Look("reference", "#7a8794", "dashes"), ((0, 6), (3, 6)), "reference 6 ms")
     layout = PlaneLayout(Plane("", axis, axis_around("ms", [5, 7], str), (rule,)))
     (label,) = layout.labels
     (_, y) = layout.at(0, 6)

@@ -16,7 +16,7 @@ from spaces.markup.charts.svg import chart_svg
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.plots import figures
 from spaces.tuning.plots.decisions import (
-    Decision,
+    ScheduleDecision,
     decisions_of,
     explained_share,
     shared_by_best,
@@ -131,7 +131,7 @@ def test_predictions_name_the_odd_ones(record: StudyRecord) -> None:
     assert odd.prediction.number == 8
     # 50 ms for a cost of 20; the median trial takes 7 ms for 28
     assert odd.prediction.error == pytest.approx(50 / 20 / (7 / 28))
-    assert (Decision("blur_y", "split y by"), 8, 3 / 9) not in odd.rare
+    assert (ScheduleDecision("blur_y", "split y by"), 8, 3 / 9) not in odd.rare
     # the ranks of costs and times differ by 1, 1, 2, 2, 2, 6 and 0
     assert made.ranks == pytest.approx(1 - 6 * 50 / (7 * 48))
 
@@ -167,7 +167,7 @@ def test_decisions_have_the_names_of_dimensions() -> None:
         "blur_x: loops": "y x.0 x.1",
     }
     inlined = decisions_of(blur(), parse_schedule("", blur()))
-    assert inlined[Decision("blur_x", "computed")] == "inline"
+    assert inlined[ScheduleDecision("blur_x", "computed")] == "inline"
     assert [one.what for one in inlined if one.stage == "blur_x"] == ["computed"]
 
 
@@ -179,7 +179,7 @@ def test_a_table_has_what_differs_and_the_best_share_lanes(record: StudyRecord) 
     assert columns["blur_y: split x by"].values == tuple(
         TRIALS[one.number].lanes for one in table.trials
     )
-    assert table.common[Decision("blur_y", "parallel")] == "y.0"
+    assert table.common[ScheduleDecision("blur_y", "parallel")] == "y.0"
     shared = shared_by_best(table, 3)  # trials 7, 9 and 6
     assert [trial.number for trial in table.trials[:3]] == [7, 9, 6]
     assert not shared.shared

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from attrs import frozen
 
 from spaces.markup.charts.axis import axis_around, axis_from_zero
-from spaces.markup.charts.chart import Dot, Dots, Line, Look, Plane
+from spaces.markup.charts.chart import ChartLine, Dot, Dots, Look, Plane
 from spaces.markup.quantities import shown_count
 
 _BEST = Look("cheapest so far", "#2f9e6b", "line")
@@ -42,7 +42,7 @@ def improvements_chart(steps: Sequence[Improvement], seconds: float) -> Plane | 
     x = axis_from_zero("time of searching, s", max(seconds, drawn[-1].seconds), shown_count)
     y = axis_around("cost, in the unit of the model", [one.cost for one in drawn], shown_count)
     dots = tuple(Dot(one.seconds, one.cost) for one in drawn)
-    line = Line(_BEST, tuple(_corners(drawn, max(seconds, drawn[-1].seconds))))
+    line = ChartLine(_BEST, tuple(_corners(drawn, max(seconds, drawn[-1].seconds))))
     return Plane("The cheapest schedule against time", x, y, (line,), (Dots(_IMPROVED, dots),))
 
 

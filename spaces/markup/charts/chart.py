@@ -8,7 +8,9 @@ from attrs import evolve, frozen
 
 from spaces.markup.charts.axis import Axis
 
-Shape: TypeAlias = Literal["disc", "ring", "square", "triangle", "arrow", "cross", "line", "dashes"]
+SignShape: TypeAlias = Literal[
+    "disc", "ring", "square", "triangle", "arrow", "cross", "line", "dashes"
+]
 """Points are of the first six shapes, lines are whole or dashed. An arrow points up, to what lies
 above the plane.
 """
@@ -26,7 +28,7 @@ class Look:
 
     name: str
     color: str
-    shape: Shape
+    shape: SignShape
 
 
 @frozen
@@ -55,7 +57,7 @@ class Dots:
 
 
 @frozen
-class Line:
+class ChartLine:
     """A line through some points, in order, with its name beside an end."""
 
     look: Look
@@ -78,7 +80,7 @@ class Plane:
     title: str
     x: Axis
     y: Axis
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ChartLine, ...] = ()
     dots: tuple[Dots, ...] = ()
 
 

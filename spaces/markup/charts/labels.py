@@ -24,7 +24,7 @@ _AWAY = 4.0
 
 
 @frozen
-class Box:
+class LabelBox:
     """A rectangle in pixels, from its upper left corner."""
 
     x: float
@@ -32,7 +32,7 @@ class Box:
     width: float
     height: float
 
-    def shared_with(self, other: Box) -> float:
+    def shared_with(self, other: LabelBox) -> float:
         """The area that lies in both."""
         wide = min(self.x + self.width, other.x + other.width) - max(self.x, other.x)
         high = min(self.y + self.height, other.y + other.height) - max(self.y, other.y)
@@ -49,38 +49,38 @@ def width_of(text: str) -> float:
     return len(text) * LETTER
 
 
-def around(text: str, x: float, y: float) -> list[Box]:
+def around(text: str, x: float, y: float) -> list[LabelBox]:
     """Boxes for the name of a point: beside it, above and below it, and then further away."""
     wide = width_of(text)
     found = []
     for far in _FAR:
         gap = _GAP * far
         found += [
-            Box(x + gap, y - HIGH / 2, wide, HIGH),
-            Box(x - gap - wide, y - HIGH / 2, wide, HIGH),
-            Box(x - wide / 2, y - gap - HIGH, wide, HIGH),
-            Box(x - wide / 2, y + gap, wide, HIGH),
-            Box(x + gap, y - gap - HIGH, wide, HIGH),
-            Box(x + gap, y + gap, wide, HIGH),
-            Box(x - gap - wide, y - gap - HIGH, wide, HIGH),
-            Box(x - gap - wide, y + gap, wide, HIGH),
+            LabelBox(x + gap, y - HIGH / 2, wide, HIGH),
+            LabelBox(x - gap - wide, y - HIGH / 2, wide, HIGH),
+            LabelBox(x - wide / 2, y - gap - HIGH, wide, HIGH),
+            LabelBox(x - wide / 2, y + gap, wide, HIGH),
+            LabelBox(x + gap, y - gap - HIGH, wide, HIGH),
+            LabelBox(x + gap, y + gap, wide, HIGH),
+            LabelBox(x - gap - wide, y - gap - HIGH, wide, HIGH),
+            LabelBox(x - gap - wide, y + gap, wide, HIGH),
         ]
     return found
 
 
-def along(text: str, left: float, right: float, y: float) -> list[Box]:
+def along(text: str, left: float, right: float, y: float) -> list[LabelBox]:
     """Boxes for the name of a level line: above or below it, from its right end to its left one."""
     wide = width_of(text)
     return [
-        Box(right - wide - share * max(right - left - wide, 0.0), top, wide, HIGH)
+        LabelBox(right - wide - share * max(right - left - wide, 0.0), top, wide, HIGH)
         for share in (0.0, 0.25, 0.5, 0.75, 1.0)
         for top in (y - HIGH - 2, y + 2)
     ]
 
 
 def place_labels(
-    wanted: Iterable[Sequence[Box]], area: Box, taken: Iterable[Box] = ()
-) -> list[Box]:
+    wanted: Iterable[Sequence[LabelBox]], area: LabelBox, taken: Iterable[LabelBox] = ()
+) -> list[LabelBox]:
     """A box for each name: one of the first of its boxes that lies in the area, on no other name,
     and on little else.
 
@@ -90,7 +90,7 @@ def place_labels(
         taken: what names should not cover.
     """
     others = list(taken)
-    found: list[Box] = []
+    found: list[LabelBox] = []
     for boxes in wanted:
         costs = [
             _AWAY * place

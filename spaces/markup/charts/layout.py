@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from attrs import field, frozen
 
-from spaces.markup.charts.chart import Bar, Bars, Dot, Line, Look, Parallel, Plane
-from spaces.markup.charts.labels import HIGH, Box, along, around, place_labels, width_of
+from spaces.markup.charts.chart import Bar, Bars, ChartLine, Dot, Look, Parallel, Plane
+from spaces.markup.charts.labels import HIGH, LabelBox, along, around, place_labels, width_of
 
 WIDTH = 540.0
 """The width of a plane, and of bars."""
@@ -35,11 +35,11 @@ _PARALLEL_HIGH = 300.0
 
 
 @frozen
-class Text:
+class PlacedName:
     """A text: its middle is at half the height of its box."""
 
     text: str
-    box: Box
+    box: LabelBox
 
 
 @frozen
@@ -64,16 +64,16 @@ class PlaneLayout:
     """
 
     plane: Plane
-    area: Box = field(init=False)
+    area: LabelBox = field(init=False)
     width: float = field(init=False, default=WIDTH)
     height: float = field(init=False)
-    labels: tuple[Text, ...] = field(init=False)
+    labels: tuple[PlacedName, ...] = field(init=False)
     legend: tuple[LegendEntry, ...] = field(init=False)
 
     @area.default
-    def _area(self) -> Box:
+    def _area(self) -> LabelBox:
         top = _legend_height(_looks(self.plane), WIDTH) + 6
-        return Box(_LEFT, top, WIDTH - _LEFT - _RIGHT, _PLANE_HIGH)
+        return LabelBox(_LEFT, top, WIDTH - _LEFT - _RIGHT, _PLANE_HIGH)
 
     @height.default
     def _height(self) -> float:
@@ -92,7 +92,7 @@ class PlaneLayout:
         )
 
     @labels.default
-    def _labels(self) -> tuple[Text, ...]:
+    def _labels(self) -> tuple[PlacedName, ...]:
         texts, boxes, taken = [], [], []
         for dots in self.plane.dots:
             named = [dot for dot in dots.dots if dot.label]
@@ -106,24 +106,24 @@ class PlaneLayout:
                 texts.append(line.label)
                 boxes.append(self._beside(line))
         placed = place_labels(boxes, self.area, taken)
-        return tuple(map(Text, texts, placed))
+        return tuple(map(PlacedName, texts, placed))
 
-    def _dot_box(self, dot: Dot) -> Box:
+    def _dot_box(self, dot: Dot) -> LabelBox:
         x, y = self.at(dot.x, dot.y)
-        return Box(x - _DOT, y - _DOT, 2 * _DOT, 2 * _DOT)
+        return LabelBox(x - _DOT, y - _DOT, 2 * _DOT, 2 * _DOT)
 
-    def _line_boxes(self, line: Line) -> list[Box]:
+    def _line_boxes(self, line: ChartLine) -> list[LabelBox]:
         """Thin boxes where a line is level or upright; a slope has none."""
         places = [self.at(*point) for point in line.points]
         found = []
         for (x0, y0), (x1, y1) in pairwise(places):
             if x0 == x1 or y0 == y1:
                 found.append(
-                    Box(min(x0, x1), min(y0, y1) - 0.5, abs(x1 - x0) + 1, abs(y1 - y0) + 1)
+                    LabelBox(min(x0, x1), min(y0, y1) - 0.5, abs(x1 - x0) + 1, abs(y1 - y0) + 1)
                 )
         return found
 
-    def _beside(self, line: Line) -> list[Box]:
+    def _beside(self, line: ChartLine) -> list[LabelBox]:
         places = [self.at(*point) for point in line.points]
         (left, first), (right, last) = places[0], places[-1]
         if first == last:
@@ -206,11 +206,11 @@ class BarLayout:
         """Where a bar of a length ends."""
         return self.left + self.room * length / self.longest
 
-    def bar_box(self, place: int) -> Box:
+    def bar_box(self, place: int) -> LabelBox:
         """The rectangle of a bar; at least a pixel of it is seen."""
         length = self.bars.bars[place].length
         wide = max(self.reach(length) - self.left, 1.0)
-        return Box(self.left, self.tops[place] + 3, wide, _BAR_HIGH - _BAR_GAP)
+        return LabelBox(self.left, self.tops[place] + 3, wide, _BAR_HIGH - _BAR_GAP)
 
 
 @frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from spaces.markup.charts.chart import Bars, Chart, Dots, Line, Look, Parallel, Plane
+from spaces.markup.charts.chart import Bars, Chart, ChartLine, Dots, Look, Parallel, Plane
 from spaces.markup.charts.labels import HIGH
 from spaces.markup.charts.layout import BarLayout, LegendEntry, ParallelLayout, PlaneLayout
 from spaces.markup.element import Child, Markup, joined, tag
@@ -134,7 +134,7 @@ def _plane(layout: PlaneLayout) -> Markup:
     )
 
 
-def _line(layout: PlaneLayout, line: Line) -> Markup:
+def _line(layout: PlaneLayout, line: ChartLine) -> Markup:
     points = [layout.at(*point) for point in line.points]
     return tag(
         "path", d=_path(points), **_stroke(line.look, 2 if line.look.shape == "line" else 1.5)

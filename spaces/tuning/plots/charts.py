@@ -11,9 +11,9 @@ from spaces.markup.charts.axis import Axis, axis_around, axis_from_zero
 from spaces.markup.charts.chart import (
     Bar,
     Bars,
+    ChartLine,
     Dot,
     Dots,
-    Line,
     Look,
     Parallel,
     ParallelAxis,
@@ -21,7 +21,7 @@ from spaces.markup.charts.chart import (
     Strand,
 )
 from spaces.markup.quantities import shown_count
-from spaces.tuning.plots.decisions import BEST, Column, DecisionTable, Value
+from spaces.tuning.plots.decisions import BEST, Decided, DecisionColumn, DecisionTable
 from spaces.tuning.plots.funnel import Funnel
 from spaces.tuning.plots.predictions import Prediction, Predictions
 from spaces.tuning.plots.progress import ProgressPoint
@@ -106,12 +106,12 @@ def _progress_chart(
     given = [one for one in timed if one.source in (REFERENCE, START)]
     y = _time_axis(times.values(), [times[one.number] for one in given])
     best = next(one for one in timed if one.milliseconds == points[-1].best)
-    lines = [Line(BEST_SO_FAR, tuple(_steps(points, place)))]
+    lines = [ChartLine(BEST_SO_FAR, tuple(_steps(points, place)))]
     for one in given[:_GIVEN]:
         time = times[one.number]
         look = REFERENCE_LINE if one.source == REFERENCE else BY_HAND_LINE
         named = evolve(look, name=_named(look.name, one, time))
-        lines.append(Line(named, ((axis.low, time), (axis.high, time))))
+        lines.append(ChartLine(named, ((axis.low, time), (axis.high, time))))
     inside = [one for one in timed if times[one.number] <= y.high and one != best]
     beyond = [one for one in timed if times[one.number] > y.high]
     failed = [one for one in points if one.number not in times]
@@ -229,15 +229,15 @@ def _priced(one: Prediction) -> str:
     return f"trial {one.number} ({one.source}): {priced}"
 
 
-def _price_line(scale: float, x: Axis, y: Axis) -> tuple[Line, ...]:
+def _price_line(scale: float, x: Axis, y: Axis) -> tuple[ChartLine, ...]:
     """The line on which times are as prices say, as far as it lies in the plane."""
     left, right = max(x.low, y.low / scale), min(x.high, y.high / scale)
     if not left < right:
         return ()
     if x.is_log == y.is_log:
-        return (Line(AS_PRICED, ((left, left * scale), (right, right * scale))),)
+        return (ChartLine(AS_PRICED, ((left, left * scale), (right, right * scale))),)
     places = [left + (right - left) * step / 40 for step in range(41)]
-    return (Line(AS_PRICED, tuple((one, one * scale) for one in places if one > 0)),)
+    return (ChartLine(AS_PRICED, tuple((one, one * scale) for one in places if one > 0)),)
 
 
 def decisions_chart(table: DecisionTable) -> Parallel | None:
@@ -280,7 +280,7 @@ def _strand_look(row: int, source: str) -> Look:
     return TOP if row < BEST else REST
 
 
-def _heading(column: Column) -> tuple[str, ...]:
+def _heading(column: DecisionColumn) -> tuple[str, ...]:
     return _clipped(column.decision.stage, 17), _clipped(column.decision.what, 17)
 
 
@@ -288,7 +288,7 @@ def _clipped(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _value_places(column: Column) -> dict[Value, float]:
+def _value_places(column: DecisionColumn) -> dict[Decided, float]:
     """The place of each value: numbers rise, and other values stand with the one of the fastest
     trial at the bottom.
     """
@@ -302,8 +302,8 @@ def _value_places(column: Column) -> dict[Value, float]:
     return places | {value: 1.0 - _SPREAD / 2 for value in met if value not in places}
 
 
-def _value_ticks(places: Mapping[Value, float]) -> tuple[tuple[float, str], ...]:
-    at: dict[float, list[Value]] = {}
+def _value_ticks(places: Mapping[Decided, float]) -> tuple[tuple[float, str], ...]:
+    at: dict[float, list[Decided]] = {}
     for value, place in places.items():
         at.setdefault(place, []).append(value)
     return tuple(

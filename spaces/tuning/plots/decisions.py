@@ -15,7 +15,7 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.plots.study_record import StudyRecord
 from spaces.tuning.trial import Trial
 
-Value: TypeAlias = "str | int"
+Decided: TypeAlias = "str | int"
 
 MOST_TRIALS = 1500
 """The table has so many of the fastest trials; reading one takes about a millisecond."""
@@ -27,7 +27,7 @@ _NONE = "no"
 
 
 @frozen(order=True)
-class Decision:
+class ScheduleDecision:
     """A decision.
 
     Attributes:
@@ -42,7 +42,7 @@ class Decision:
         return f"{self.stage}: {self.what}"
 
 
-def decisions_of(pipeline: Pipeline, schedule: Schedule) -> dict[Decision, Value]:
+def decisions_of(pipeline: Pipeline, schedule: Schedule) -> dict[ScheduleDecision, Decided]:
     """What a schedule decides, without what is default. Loops have the names of the dimensions that
     they are made from: ``y.0`` and ``y.1`` are the outer and the inner part of ``y``.
 
@@ -54,27 +54,29 @@ def decisions_of(pipeline: Pipeline, schedule: Schedule) -> dict[Decision, Value
         for name, value in form.parts.items()
         if name.endswith(" compute") and value == "inline"
     }
-    found: dict[Decision, Value] = {}
+    found: dict[ScheduleDecision, Decided] = {}
     for name, value in form.parts.items():
         stage, what = _split_name(name, form)
         if what == "compute":
-            found[Decision(stage, "computed")] = (
+            found[ScheduleDecision(stage, "computed")] = (
                 str(value) if value in ("inline", "root") else f"in {value}"
             )
         elif stage in inlined or what.startswith("kind "):
             continue
         elif what == "store":
             if value != form.parts.get(f"{stage} compute"):
-                found[Decision(stage, "stored")] = str(value) if value == "root" else f"in {value}"
+                found[ScheduleDecision(stage, "stored")] = (
+                    str(value) if value == "root" else f"in {value}"
+                )
         elif what.startswith("factor "):
-            found[Decision(stage, f"split {what.removeprefix('factor ')} by")] = value
+            found[ScheduleDecision(stage, f"split {what.removeprefix('factor ')} by")] = value
         else:
-            found[Decision(stage, what)] = value
+            found[ScheduleDecision(stage, what)] = value
     for stage, loops in form.loops.items():
         if stage not in inlined:
             found |= _loop_decisions(stage, loops, form)
     for text in form.derivations:
-        found[Decision("pipeline", text)] = "yes"
+        found[ScheduleDecision("pipeline", text)] = "yes"
     return found
 
 
@@ -85,19 +87,21 @@ def _split_name(name: str, form: CanonicalForm) -> tuple[str, str]:
     return stage, name[len(stage) + 1 :]
 
 
-def _loop_decisions(stage: str, loops: Sequence[str], form: CanonicalForm) -> dict[Decision, Value]:
-    found: dict[Decision, Value] = {}
+def _loop_decisions(
+    stage: str, loops: Sequence[str], form: CanonicalForm
+) -> dict[ScheduleDecision, Decided]:
+    found: dict[ScheduleDecision, Decided] = {}
     kinds = {loop: form.parts.get(f"{stage} kind {loop}") for loop in loops}
     for kind in _KINDS:
         of_kind = [loop for loop in loops if kinds[loop] == kind]
         if of_kind:
-            found[Decision(stage, kind.replace("_", " "))] = ", ".join(of_kind)
-    found[Decision(stage, "loops")] = " ".join(loops)
+            found[ScheduleDecision(stage, kind.replace("_", " "))] = ", ".join(of_kind)
+    found[ScheduleDecision(stage, "loops")] = " ".join(loops)
     return found
 
 
 @frozen
-class Column:
+class DecisionColumn:
     """A decision in which trials differ.
 
     Attributes:
@@ -108,10 +112,10 @@ class Column:
         same: other decisions that divide the trials in the same way.
     """
 
-    decision: Decision
-    values: tuple[Value, ...]
+    decision: ScheduleDecision
+    values: tuple[Decided, ...]
     share: float
-    same: tuple[Decision, ...] = ()
+    same: tuple[ScheduleDecision, ...] = ()
 
 
 @frozen
@@ -128,8 +132,8 @@ class DecisionTable:
 
     trials: tuple[Trial, ...]
     milliseconds: tuple[float, ...]
-    columns: tuple[Column, ...]
-    common: Mapping[Decision, Value]
+    columns: tuple[DecisionColumn, ...]
+    common: Mapping[ScheduleDecision, Decided]
     left_out: int = 0
 
 
@@ -139,8 +143,8 @@ def study_decisions(record: StudyRecord) -> DecisionTable:
     rows = [decisions_of(record.pipeline, trial.schedule) for trial in trials]
     times = tuple(record.milliseconds(trial) for trial in trials)
     every = dict.fromkeys(decision for row in rows for decision in row)
-    common: dict[Decision, Value] = {}
-    columns: dict[tuple[int, ...], Column] = {}
+    common: dict[ScheduleDecision, Decided] = {}
+    columns: dict[tuple[int, ...], DecisionColumn] = {}
     for decision in every:
         values = tuple(row.get(decision, _NONE) for row in rows)
         parts = _partition(values)
@@ -148,22 +152,22 @@ def study_decisions(record: StudyRecord) -> DecisionTable:
             common[decision] = values[0]
         elif parts in columns:
             first = columns[parts]
-            columns[parts] = Column(
+            columns[parts] = DecisionColumn(
                 first.decision, first.values, first.share, (*first.same, decision)
             )
         else:
-            columns[parts] = Column(decision, values, explained_share(values, times))
+            columns[parts] = DecisionColumn(decision, values, explained_share(values, times))
     ordered = sorted(columns.values(), key=lambda one: -one.share)
     return DecisionTable(trials, times, tuple(ordered), common, len(record.ranked) - len(trials))
 
 
-def _partition(values: Iterable[Value]) -> tuple[int, ...]:
+def _partition(values: Iterable[Decided]) -> tuple[int, ...]:
     """For each place the number of its value, in the order in which values come."""
-    numbers: dict[Value, int] = {}
+    numbers: dict[Decided, int] = {}
     return tuple(numbers.setdefault(value, len(numbers)) for value in values)
 
 
-def explained_share(values: Sequence[Value], times: Sequence[float]) -> float:
+def explained_share(values: Sequence[Decided], times: Sequence[float]) -> float:
     """The part of the variance of the logarithms of times between the groups of equal values:
     epsilon squared, which is 0 in the mean for groups that say nothing.
     """
@@ -194,19 +198,19 @@ class Shared:
         same: other decisions that divide the trials in the same way.
     """
 
-    decision: Decision
-    value: Value
+    decision: ScheduleDecision
+    value: Decided
     others: int
     of_others: int
-    same: tuple[Decision, ...] = ()
+    same: tuple[ScheduleDecision, ...] = ()
 
 
 @frozen
 class Differing:
     """A decision in which the fastest trials differ: it matters little."""
 
-    decision: Decision
-    values: tuple[Value, ...]
+    decision: ScheduleDecision
+    values: tuple[Decided, ...]
 
 
 @frozen

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from spaces.markup.charts.chart import Bars, Chart, Line, Look, Parallel, Plane
+from spaces.markup.charts.chart import Bars, Chart, ChartLine, Look, Parallel, Plane
 from spaces.markup.charts.labels import HIGH
 from spaces.markup.charts.layout import BarLayout, LegendEntry, ParallelLayout, PlaneLayout
 from spaces.markup.charts.svg import GRAY
@@ -176,7 +176,7 @@ def _plane(layout: PlaneLayout) -> Any:
     return figure
 
 
-def _line(axes: Any, layout: PlaneLayout, line: Line) -> None:
+def _line(axes: Any, layout: PlaneLayout, line: ChartLine) -> None:
     _stroke(axes, line.look, [layout.at(*point) for point in line.points], 1.4)
 
 

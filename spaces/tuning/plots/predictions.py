@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from spaces.tuning.plots.decisions import Decision, DecisionTable, Value, study_decisions
+from spaces.tuning.plots.decisions import Decided, DecisionTable, ScheduleDecision, study_decisions
 from spaces.tuning.plots.study_record import StudyRecord
 
 MOST_ODD = 5
@@ -58,7 +58,7 @@ class OddPrediction:
     """
 
     prediction: Prediction
-    rare: tuple[tuple[Decision, Value, float], ...]
+    rare: tuple[tuple[ScheduleDecision, Decided, float], ...]
 
 
 @frozen
@@ -125,7 +125,7 @@ def _is_price(cost: float | None) -> bool:
     return cost is not None and 0 < cost < math.inf
 
 
-def _rare(number: int, table: DecisionTable) -> tuple[tuple[Decision, Value, float], ...]:
+def _rare(number: int, table: DecisionTable) -> tuple[tuple[ScheduleDecision, Decided, float], ...]:
     """What a trial decides and few others do."""
     row = next((place for place, one in enumerate(table.trials) if one.number == number), None)
     if row is None:
