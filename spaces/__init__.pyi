@@ -599,6 +599,12 @@ from spaces.tuning.export import (
 )
 from spaces.tuning.damage import find_damage as find_damage, Damage as Damage
 
+# Tuning by the results of another study
+from spaces.tuning.recorded import (
+    replay_strategy as replay_strategy,
+    RecordedMeasurer as RecordedMeasurer,
+)
+
 # Plots of studies
 from spaces.tuning.plots.study_record import (
     study_record as study_record,
