@@ -21,7 +21,7 @@ from spaces.markup.charts.chart import (
     Strand,
 )
 from spaces.markup.quantities import shown_count
-from spaces.tuning.plots.decisions import BEST, Decided, DecisionColumn, DecisionTable
+from spaces.tuning.plots.decisions import BEST, UNDECIDED, Decided, DecisionColumn, DecisionTable
 from spaces.tuning.plots.funnel import Funnel
 from spaces.tuning.plots.predictions import Prediction, Predictions
 from spaces.tuning.plots.progress import ProgressPoint
@@ -294,7 +294,7 @@ def _value_places(column: DecisionColumn) -> dict[Decided, float]:
     """
     met = list(dict.fromkeys(column.values))
     own = met[: _MOST_VALUES - 1] if len(met) > _MOST_VALUES else met
-    if all(isinstance(value, int) or value == "no" for value in own):
+    if all(isinstance(value, int) or value == UNDECIDED for value in own):
         own = sorted(own, key=lambda value: value if isinstance(value, int) else -1)
     count = len(own) + (len(own) < len(met))
     step = (1 - _SPREAD) / max(count - 1, 1)

@@ -22,8 +22,11 @@ MOST_TRIALS = 1500
 
 _KINDS = ("parallel", "vectorized", "unrolled", "gpu_block", "gpu_thread")
 
-_NONE = "no"
+UNDECIDED = "no"
 """The value of a decision that a schedule leaves at its default."""
+
+_DEFAULTS = {"computed": "not there", "stored": "where computed"}
+"""Other names of defaults: Funcs that only some schedules add, and the usual place of storage."""
 
 
 @frozen(order=True)
@@ -106,7 +109,8 @@ class DecisionColumn:
 
     Attributes:
         decision: the decision.
-        values: its value in each row of the table; ``no`` where a schedule leaves it open.
+        values: its value in each row of the table; ``no`` or the like
+            where a schedule leaves it open.
         share: the part of the differences between the times, from 0 to 1, that the values explain;
             corrected for chance, so that many values explain nothing by themselves.
         same: other decisions that divide the trials in the same way.
@@ -146,7 +150,7 @@ def study_decisions(record: StudyRecord) -> DecisionTable:
     common: dict[ScheduleDecision, Decided] = {}
     columns: dict[tuple[int, ...], DecisionColumn] = {}
     for decision in every:
-        values = tuple(row.get(decision, _NONE) for row in rows)
+        values = tuple(row.get(decision, _default(decision)) for row in rows)
         parts = _partition(values)
         if max(parts) == 0:
             common[decision] = values[0]
@@ -159,6 +163,10 @@ def study_decisions(record: StudyRecord) -> DecisionTable:
             columns[parts] = DecisionColumn(decision, values, explained_share(values, times))
     ordered = sorted(columns.values(), key=lambda one: -one.share)
     return DecisionTable(trials, times, tuple(ordered), common, len(record.ranked) - len(trials))
+
+
+def _default(decision: ScheduleDecision) -> str:
+    return _DEFAULTS.get(decision.what, UNDECIDED)
 
 
 def _partition(values: Iterable[Decided]) -> tuple[int, ...]:
@@ -242,7 +250,7 @@ def shared_by_best(table: DecisionTable, best: int = BEST) -> SharedByBest:
         own, others = column.values[:best], column.values[best:]
         if len(set(own)) > 1:
             differing.append(Differing(column.decision, own))
-        elif own[0] != _NONE:
+        elif own[0] != _default(column.decision):
             alike = others.count(own[0])
             shared.append(Shared(column.decision, own[0], alike, len(others), column.same))
     shared.sort(key=lambda one: one.others)
