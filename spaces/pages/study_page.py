@@ -126,8 +126,9 @@ def _sections(record: StudyRecord) -> Iterator[Section]:
             _figure(
                 chart_svg(bars),
                 "Candidates are the structures that the search priced, and the schedules from "
-                "elsewhere: given ones and changes of fast ones. A trial may be the fastest if the "
-                "interval of its time begins below the upper end of that of the fastest one.",
+                "elsewhere: given ones and changes of fast ones. All that is proposed is legal. A "
+                "trial may be the fastest if the interval of its time begins below the upper end of "
+                "that of the fastest one.",
             ),
             wide=False,
         )
@@ -304,7 +305,7 @@ def _trials(record: StudyRecord) -> Markup:
     waiting = sum(one.result is None for one in record.trials)
     if waiting:
         parts.append(tag("p", f"{amount(waiting, 'trial')} still {OPEN}.", class_="quiet"))
-    return joined(parts) if parts else tag("p", "There are none yet.")
+    return joined(parts) if parts else tag("p", "The study has no trials yet.")
 
 
 def _trial_row(record: StudyRecord, trial: Trial) -> tuple[Child, ...]:

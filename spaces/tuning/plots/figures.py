@@ -16,7 +16,7 @@ from spaces.model.extras import how_to_install
 INK = "#1c2127"
 
 _DPI = 96.0
-"""The pixels of a chart are those of a browser, of which an inch has so many."""
+"""The pixels of an inch in a browser: a chart is as large in a picture."""
 
 _SHARP = 192.0
 """The pixels of an inch of a picture that is made of pixels."""

@@ -70,9 +70,9 @@ def trial_class(trial: Trial, most: float) -> str:
 def study_funnel(record: StudyRecord) -> Funnel:
     """What became of the candidates of a study.
 
-    Candidates are the structures that the search has priced, all of which have legal schedules, and
-    the schedules from elsewhere: given ones and changes of fast ones. Of changes the store knows
-    only those that were proposed.
+    Candidates are the structures that the search has priced, and the schedules from elsewhere:
+    given ones and changes of fast ones. The search judges only the cheapest of its structures; all
+    that is proposed is legal. Of changes the store knows only those that were proposed.
     """
     ranked = record.ranked
     most = ranked[0].result.interval[1] if ranked and ranked[0].result else 0.0
@@ -83,7 +83,7 @@ def study_funnel(record: StudyRecord) -> Funnel:
     failed = {str(one): classes[str(one)] for one in RunOutcome if classes[str(one)]}
     timed = classes[SLOWER] + classes[FASTEST]
     stages = (
-        FunnelStage("legal candidates", made, _some({"not proposed": made - proposed})),
+        FunnelStage("candidates", made, _some({"not proposed": made - proposed})),
         FunnelStage("proposed", proposed, _some({OPEN: classes[OPEN]})),
         FunnelStage("tried", proposed - classes[OPEN], failed),
         FunnelStage("measured", timed, _some({SLOWER: classes[SLOWER]})),
