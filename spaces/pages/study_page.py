@@ -127,8 +127,8 @@ def _sections(record: StudyRecord) -> Iterator[Section]:
                 chart_svg(bars),
                 "Candidates are the structures that the search priced, and the schedules from "
                 "elsewhere: given ones and changes of fast ones. All that is proposed is legal. A "
-                "trial may be the fastest if the interval of its time begins below the upper end of "
-                "that of the fastest one.",
+                "trial may be the fastest if the interval of its time begins below the upper end "
+                "of that of the fastest one.",
             ),
             wide=False,
         )

@@ -24,7 +24,7 @@ def test_steps_are_round():
     assert round_steps(7.3, 9.1, 6) == pytest.approx([7.5, 8, 8.5, 9])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(TIMES)
 def test_values_lie_on_their_axis(values):
     axis = axis_around("ms", values, str)

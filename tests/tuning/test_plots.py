@@ -61,7 +61,7 @@ RATIOS = some.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(RATIOS)
 def test_properties_that_hold_for_all_results(ratios: list[list[float] | None]) -> None:
     made = results(ratios)

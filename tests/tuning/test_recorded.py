@@ -22,10 +22,10 @@ from tests.tuning.fakes import SPACE, FakeMeasurer
 
 @cache
 def measured() -> StudyRecord:
-    """Twenty random schedules, with the made-up results of the fake."""
+    """Twelve random schedules, with the made-up results of the fake."""
     with TuningStore.open(":memory:") as store:
-        with Study.open(store, SPACE, strategy=RandomTrials(size=10)) as study:
-            study.run(FakeMeasurer(), trials=20, batch=10)
+        with Study.open(store, SPACE, strategy=RandomTrials(size=6)) as study:
+            study.run(FakeMeasurer(), trials=12, batch=6)
         return study_record(store, study.id)
 
 
@@ -38,9 +38,9 @@ def results(record: StudyRecord) -> dict[str, object]:
 
 
 def test_the_same_strategy_gets_the_same_results() -> None:
-    again = replay_strategy(measured(), SPACE, RandomTrials(size=10), trials=20)
+    again = replay_strategy(measured(), SPACE, RandomTrials(size=6), trials=12)
     assert results(again) == results(measured())
-    assert len(results(again)) == 20
+    assert len(results(again)) == 12
     points = study_progress(again)
     assert points[-1].best == study_progress(measured())[-1].best
     seconds = [one.seconds for one in points]
@@ -54,14 +54,14 @@ def test_the_same_strategy_gets_the_same_results() -> None:
 
 
 def test_what_nobody_has_measured_is_refused() -> None:
-    other = replay_strategy(measured(), SPACE, RandomTrials(size=10), trials=20, seed=5)
+    other = replay_strategy(measured(), SPACE, RandomTrials(size=6), trials=12, seed=5)
     known = results(measured())
     outcomes = [
         (schedule_digest(other.pipeline, one.schedule) in known, one.result)
         for one in other.trials
         if one.result is not None
     ]
-    assert len(outcomes) == 20
+    assert len(outcomes) == 12
     assert {is_known for is_known, _ in outcomes} == {True, False}
     for is_known, result in outcomes:
         assert (result.reason == UNKNOWN) is not is_known
