@@ -43,13 +43,18 @@ WIDTHS = {"laptop": (1280, 3600), "phone": (500, 5200)}
 DARK = {"light": (), "dark": ("--force-dark-mode", "--blink-settings=preferredColorScheme=0")}
 
 
-def reports() -> dict[str, spaces.Report]:
-    """The pages to look at: a schedule with its times, two schedules, an illegal one."""
+TRIALS = 60
+"""The trials of the study whose page is looked at; a store in the folder keeps them."""
+
+
+def reports() -> dict[str, spaces.Report | spaces.StudyReport]:
+    """The pages to look at: a schedule with its times, two schedules, an illegal one, a study."""
     cpu, gpu = _judged("unsharp", "cpu", "cpu"), _judged("unsharp", "gpu", "sm_80")
     return {
         "one": spaces.report(cpu, names=("cpu", ""), profiles=(spaces.profile(cpu), None)),
         "two": spaces.report(cpu, gpu, names=("cpu", "gpu")),
         "illegal": spaces.report(_judged("harris", "gpu", "cpu"), names=("gpu", "")),
+        "study": spaces.study_report(_study("unsharp")),
     }
 
 
@@ -72,6 +77,13 @@ def addresses() -> Iterator[tuple[str, str]]:
         path, mark, query = place.partition("?")
         name = path.removesuffix(".html").replace("/", "_")
         yield f"site_{name}", (SITE / path).resolve().as_uri() + mark + query
+
+
+def _study(app: str) -> spaces.Study:
+    checked = _judged(app, "cpu", "cpu")
+    assert isinstance(checked, spaces.CheckedSchedule)  # the app's own
+    store = FOLDER / f"{app}.sqlite"
+    return spaces.tune(checked.pipeline, store=store, trials=TRIALS, start=[checked.schedule])
 
 
 def main() -> None:
