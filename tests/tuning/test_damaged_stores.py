@@ -16,9 +16,10 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning import connecting
 from spaces.tuning.damage import find_damage
+from spaces.tuning.leases import renew_lease
 from spaces.tuning.runner import LEASE, Runner
 from spaces.tuning.schema import APPLICATION_ID, MIGRATIONS, StoreError
-from spaces.tuning.store import TuningStore, _renew
+from spaces.tuning.store import TuningStore
 from spaces.tuning.trial import Proposal
 from tests.enumerate.pipelines import blur
 from tests.tuning.test_store import ROWS, key
@@ -274,11 +275,11 @@ def test_a_lease_is_taken_renewed_and_given_back(path: Path) -> None:
         assert text == me.text
         assert isinstance(first, float)
         assert abs(first - time.time()) < 60
-        _renew(str(path), 1, me)
+        renew_lease(str(path), 1, me)
         assert runner_and_renewal(path)[1] > first  # type: ignore[operator]
         store.release_study(1)
         assert runner_and_renewal(path) == (None, None)
-        _renew(str(path), 1, me)
+        renew_lease(str(path), 1, me)
         assert runner_and_renewal(path) == (None, None)
 
 
