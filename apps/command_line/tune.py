@@ -51,6 +51,7 @@ from spaces.backend.measuring.session import MeasuringError
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
+from spaces.cost.measurer import RunOutcome
 from spaces.cost.registry import UnknownModelError
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -63,7 +64,6 @@ from spaces.tuning.schema import StoreError
 from spaces.tuning.store import MEMORY, TuningStore, default_store
 from spaces.tuning.strategies import DEFAULT, UnknownTuningStrategyError
 from spaces.tuning.study import START, BusyStudyError, Study
-from spaces.tuning.trial import fastest
 from spaces.tuning.tune import tune as tune_pipeline
 
 StoreFile = Annotated[
@@ -302,8 +302,8 @@ def _next_steps(app: str, study: Study, store: str) -> None:
     fastest_one = study.best
     if fastest_one is None:
         return
-    for trial in study:
-        if trial.proposal.source == START and trial != fastest_one and trial.result is not None:
+    for trial in study.of_source(START):
+        if trial != fastest_one and trial.result is not None:
             line(
                 f"Trial {trial.number}, the schedule that it has in Halide, takes "
                 f"{trial.ratio / fastest_one.ratio:.2f} times as long as trial "
@@ -318,20 +318,17 @@ def _next_steps(app: str, study: Study, store: str) -> None:
 
 def _summary(study: Study) -> None:
     """The fastest schedules, and where everything is."""
-    told = [trial for trial in study if trial.result is not None]
-    rows = [
-        (trial.number, trial.proposal.source, shown_ratio(trial)) for trial in fastest(told)[:SHOWN]
-    ]
+    fastest = study.trial_log.ranked[:SHOWN]
+    rows = [(trial.number, trial.proposal.source, shown_ratio(trial)) for trial in fastest]
     table(("trial", "source", "time"), rows)
     best = study.best
     if best is not None:
         line(format_schedule(best.schedule, study.space.pipeline))
-    line(f"{amount(len(told), 'trial')}: {outcomes(told)}.")
+    line(f"{amount(study.told, 'trial')}: {outcomes(study)}.")
     line(f"Everything is in {study.store.path}, study {study.id}.")
 
 
 def _report(app: str, study: Study) -> dict[str, Any]:
-    told = [trial for trial in study if trial.result is not None]
     best = study.best
     found: dict[str, Any] | None = None
     if best is not None and best.result is not None:
@@ -347,8 +344,8 @@ def _report(app: str, study: Study) -> dict[str, Any]:
         "app": app,
         "store": study.store.path,
         "study": study.id,
-        "trials": len(told),
-        "correct": sum(bool(one.result and one.result.is_correct) for one in told),
+        "trials": study.told,
+        "correct": study.outcomes.get(RunOutcome.CORRECT, 0),
         "interrupted": study.was_interrupted,
         "best": found,
     }

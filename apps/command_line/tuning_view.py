@@ -5,7 +5,6 @@ every few seconds.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from time import monotonic
 from types import TracebackType
@@ -39,6 +38,8 @@ class TuningView:
     _live: Live = field(init=False)
     _phase: str = field(init=False, default="")
     _study: Study | None = field(init=False, default=None)
+    _shown: int = field(init=False, default=0)
+    _disturbed: int = field(init=False, default=0)
 
     def __attrs_post_init__(self) -> None:
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
@@ -60,6 +61,8 @@ class TuningView:
     def show(self, study: Study, trial: Trial) -> None:
         """Shows the state of a study after a trial."""
         self._study = study
+        self._shown += 1
+        self._disturbed += trial.result is not None and trial.result.is_disturbed
         self._refresh()
 
     def tell_phase(self, what: str) -> None:
@@ -88,28 +91,25 @@ class TuningView:
             yield "now", self._phase
         if self._study is not None:
             yield from _lines_of(self._study)
+        if self._disturbed:
+            yield "disturbed", f"{self._disturbed} of {self._shown}: other programs were running"
         if self.seconds is not None:
             yield "time left", f"{max(0.0, self.seconds - (monotonic() - self._began)):.0f} s"
 
 
 def _lines_of(study: Study) -> Iterator[tuple[str, str]]:
-    told = [trial for trial in study if trial.result is not None]
-    yield "trials", f"{len(told)} ({outcomes(told)})"
+    yield "trials", f"{study.told} ({outcomes(study)})"
     best = study.best
     if best is not None:
         yield "fastest", f"trial {best.number} ({best.proposal.source}), {shown_ratio(best)}"
-    disturbed = sum(one.result is not None and one.result.is_disturbed for one in told)
-    if disturbed:
-        yield "disturbed", f"{disturbed} of {len(told)}: other programs were running"
-    for trial in told:
-        if trial.proposal.source in (REFERENCE, START):
+    for trial in study.of_source(REFERENCE, START):
+        if trial.result is not None:
             yield trial.proposal.source, shown_ratio(trial)
 
 
-def outcomes(trials: list[Trial]) -> str:
+def outcomes(study: Study) -> str:
     """How many trials ended in which way."""
-    counts = Counter(str(trial.result.outcome) for trial in trials if trial.result is not None)
-    return ", ".join(f"{count} {what}" for what, count in counts.most_common()) or "none"
+    return ", ".join(f"{count} {what}" for what, count in study.outcomes.items()) or "none"
 
 
 def shown_ratio(trial: Trial) -> str:

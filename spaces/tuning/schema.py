@@ -92,6 +92,9 @@ MIGRATIONS = (
         is_over INTEGER NOT NULL          -- whether it ended by itself
     );
     """,
+    """
+    CREATE INDEX trials_by_source ON trials (study, source, predicted, number);
+    """,
 )
 """The SQL of each version, in order. It turns a file of the version before into one of this
 version. A released text never changes.

@@ -13,10 +13,12 @@ from spaces.tuning.leases import LeasedStudies
 from spaces.tuning.rows import DamagedRowError, plausible, read_trial
 from spaces.tuning.schema import SUMMARISED, StoreError, summarise
 from spaces.tuning.trial import Proposal, Trial
-from spaces.tuning.trial_log import TrialLog
 
 PAGE = 16
-"""How many of the fastest trials are read at a time."""
+"""How many of the fastest trials are looked for at a time."""
+
+ROWS = 256
+"""How many trials are read at a time, where all are."""
 
 _TRIALS = (
     "SELECT number, document, text, source, predicted, outcome, reason, compile_seconds, "
@@ -159,35 +161,121 @@ class StoredTrials(LeasedStudies):
 
     def trials(self, study: int) -> list[Trial]:
         """All trials of a study, in order. A damaged row costs its trial, and is logged."""
-        runs: dict[int, list[tuple[Any, Any]]] = {}
-        for number, *pair in self._file.rows(
-            "SELECT trial, seconds, reference_seconds FROM runs WHERE study = ? "
-            "ORDER BY trial, round",
-            study,
-        ):
-            runs.setdefault(number, []).append((pair[0], pair[1]))
-        rows = self._file.rows(f"{_TRIALS} ORDER BY number", study)
-        return list(self._intact_trials(study, ((row, runs.get(row[0], [])) for row in rows)))
+        return list(self.each_trial(study))
 
-    def trial_log(self, study: int, pipeline: Pipeline) -> TrialLog:
-        """The trials of a study, with what is asked of them while it is tuned."""
-        digests = self._file.rows("SELECT schedule FROM trials WHERE study = ?", study)
-        return TrialLog.of(pipeline, self.trials(study), (digest for (digest,) in digests))
+    def each_trial(self, study: int) -> Iterator[Trial]:
+        """The same trials, read as they are asked for."""
+        first = 0
+        while True:
+            rows = self._file.rows(
+                f"{_TRIALS} AND number >= ? ORDER BY number LIMIT ?", study, first, ROWS
+            )
+            if not rows:
+                return
+            last = rows[-1][0]
+            runs: dict[int, list[tuple[Any, Any]]] = {}
+            for number, *pair in self._file.rows(
+                "SELECT trial, seconds, reference_seconds FROM runs "
+                "WHERE study = ? AND trial BETWEEN ? AND ? ORDER BY trial, round",
+                study,
+                first,
+                last,
+            ):
+                runs.setdefault(number, []).append((pair[0], pair[1]))
+            yield from self._intact_trials(study, ((row, runs.get(row[0], [])) for row in rows))
+            first = last + 1
+
+    def trial(self, study: int, number: int) -> Trial | None:
+        """A trial; None if there is none, or if its row is damaged, which is logged."""
+        rows = self._file.rows(f"{_TRIALS} AND number = ?", study, number)
+        with_runs = ((row, self._runs(study, number)) for row in rows)
+        return next(self._intact_trials(study, with_runs), None)
+
+    def count_trials(self, study: int) -> int:
+        """How many trials a study has."""
+        (count,) = self._file.some("SELECT count(*) FROM trials WHERE study = ?", study)
+        return int(count)
+
+    def open_attempts(self, study: int) -> dict[int, int]:
+        """The numbers of the trials without a result, each with how often somebody began to measure
+        it.
+        """
+        rows = self._file.rows(
+            "SELECT number, attempts FROM trials WHERE study = ? AND outcome IS NULL "
+            "ORDER BY number",
+            study,
+        )
+        return dict(rows)
+
+    def outcomes(self, study: int) -> dict[str, int]:
+        """How many trials of a study ended in which way, the most frequent outcome first."""
+        rows = self._file.rows(
+            "SELECT outcome, count(*) FROM trials WHERE study = ? AND outcome IS NOT NULL "
+            "GROUP BY outcome ORDER BY count(*) DESC, min(number)",
+            study,
+        )
+        return {str(outcome): count for outcome, count in rows}
+
+    def numbers_of_sources(self, study: int, sources: Sequence[str]) -> list[int]:
+        """The numbers of the trials of some sources."""
+        rows = self._file.rows(
+            f"SELECT number FROM trials WHERE study = ? AND source IN ({_marks(sources)}) "
+            "ORDER BY number",
+            study,
+            *sources,
+        )
+        return [number for (number,) in rows]
+
+    def sources(self, study: int) -> set[str]:
+        """Where the trials of a study come from."""
+        rows = self._file.rows("SELECT DISTINCT source FROM trials WHERE study = ?", study)
+        return {str(source) for (source,) in rows}
+
+    def cheapest_number(self, study: int, source: str) -> int | None:
+        """The number of the trial of a source whose cost by the model is lowest; None if none was
+        priced.
+        """
+        row = self._file.one(
+            "SELECT number FROM trials WHERE study = ? AND source = ? AND predicted IS NOT NULL "
+            "ORDER BY predicted, number LIMIT 1",
+            study,
+            source,
+        )
+        return None if row is None else int(row[0])
+
+    def has_schedule(self, study: int, digest: str) -> bool:
+        """Whether a trial of a study has the schedule with this digest."""
+        found = self._file.one(
+            "SELECT 1 FROM trials WHERE study = ? AND schedule = ?", study, digest
+        )
+        return found is not None
+
+    def count_ranked(self, study: int) -> int:
+        """How many trials of a study have times."""
+        (count,) = self._file.some(
+            "SELECT count(*) FROM trials WHERE study = ? AND upper IS NOT NULL", study
+        )
+        return int(count)
+
+    def ranked_numbers(self, study: int, place: int, count: int) -> list[int]:
+        """The numbers of so many trials with times from a place on; the fastest is at place 0."""
+        rows = self._file.rows(
+            "SELECT number FROM trials WHERE study = ? AND upper IS NOT NULL "
+            "ORDER BY upper, ratio, number LIMIT ? OFFSET ?",
+            study,
+            count,
+            place,
+        )
+        return [number for (number,) in rows]
 
     def fastest(self, study: int) -> Iterator[Trial]:
         """The trials of a study with times, the fastest first; read as they are asked for."""
         place = 0
-        while True:
-            rows = self._file.rows(
-                f"{_TRIALS} AND upper IS NOT NULL ORDER BY upper, ratio, number LIMIT ? OFFSET ?",
-                study,
-                PAGE,
-                place,
-            )
-            if not rows:
-                return
-            with_runs = ((row, self._runs(study, row[0])) for row in rows)
-            yield from self._intact_trials(study, with_runs)
+        while numbers := self.ranked_numbers(study, place, PAGE):
+            for number in numbers:
+                found = self.trial(study, number)
+                if found is not None:
+                    yield found
             place += PAGE
 
     def _runs(self, study: int, number: int) -> list[tuple[Any, Any]]:
@@ -206,3 +294,8 @@ class StoredTrials(LeasedStudies):
                 yield read_trial(row, runs, lambda: self.pipeline_of(study))
             except DamagedRowError as error:
                 self._tell_damage(f"trial {row[0]} of study {study}", error)
+
+
+def _marks(values: Sequence[object]) -> str:
+    """A question mark for each value, for a list in SQL."""
+    return ", ".join("?" * len(values))

@@ -74,6 +74,9 @@ MOST_SEED = 2**63 - 1
 WARM = 4
 """How many schedules of earlier studies a new one begins with."""
 
+_MOST_LINES = 100
+"""A text names so many trials at most, and shows fewer."""
+
 _SHOWN = 5
 """A card in a notebook shows so many trials, the fastest ones."""
 
@@ -88,7 +91,8 @@ class Study:
 
     Every trial is in the store before it is measured, and its result right after. So a study may
     be stopped or killed at any moment: opened again, it goes on with the trials that have no
-    result, and measures nothing twice.
+    result, and measures nothing twice. Trials are read from the store when somebody asks for them,
+    so a large study opens at once, and the store stays open as long as the study is asked.
 
     Attributes:
         space: the space of schedules. store: the store. id: the number of the study in the store.
@@ -120,13 +124,15 @@ class Study:
     _stand_in_ratio: float = field(repr=False, default=1.0)
 
     def __str__(self) -> str:
-        told = [trial for trial in self if trial.result is not None]
         head = f"{self!r}, in {self.store.path}"
-        lines = [f"trial {one.number} ({one.proposal.source}): {one.result}" for one in told]
         best = self.best
         if best is not None:
             lines = [f"fastest: trial {best.number} ({best.proposal.source}), {best.result}"]
             lines += str(best.schedule).splitlines()
+        else:
+            told = (one for one in self if one.result is not None)
+            first = islice(told, _MOST_LINES)
+            lines = [f"trial {one.number} ({one.proposal.source}): {one.result}" for one in first]
         return few_lines([head, *lines])
 
     def _repr_html_(self) -> str:
@@ -219,7 +225,7 @@ class Study:
             raise BusyStudyError(
                 f"{other} tunes study {id} of {store.path} now; wait for it, or give another seed."
             )
-        trials = store.trial_log(id, space.pipeline)
+        trials = TrialLog(store, id)
         if opening is None:
             kept = store.search_of(id)
             opening = OpeningSearch.go_on(space, made, chosen, seed, trials, kept)
@@ -253,12 +259,9 @@ class Study:
 
     def _set_aside(self) -> None:
         """Gives up what ended the process that measured it again and again."""
-        for trial in self.open_trials:
-            if trial.attempts > ATTEMPTS:
-                reason = (
-                    f"The process that tunes ended {trial.attempts} times while it was measured."
-                )
-                self.tell(trial, Measurement(trial.schedule, RunOutcome.CRASHED, reason))
+        for trial in self._trials.open(wanted=lambda attempts: attempts > ATTEMPTS):
+            reason = f"The process that tunes ended {trial.attempts} times while it was measured."
+            self.tell(trial, Measurement(trial.schedule, RunOutcome.CRASHED, reason))
 
     def _kept_elsewhere(self) -> Iterator[Schedule]:
         """The fastest schedules of other studies of this pipeline that are legal here."""
@@ -284,8 +287,8 @@ class Study:
         return tuple(self._trials)
 
     def __iter__(self) -> Iterator[Trial]:
-        """The trials so far, in order."""
-        return iter(self.trials)
+        """The trials so far, in order, read as they are asked for."""
+        return iter(self._trials)
 
     @property
     def open_trials(self) -> tuple[Trial, ...]:
@@ -303,6 +306,15 @@ class Study:
         return self._trials.told
 
     @property
+    def outcomes(self) -> dict[str, int]:
+        """How many trials ended in which way (:class:`RunOutcome`), the most frequent first."""
+        return self.store.outcomes(self.id)
+
+    def of_source(self, *sources: str) -> tuple[Trial, ...]:
+        """The trials of some sources (:attr:`Proposal.source`), such as ``start``."""
+        return self._trials.of_source(*sources)
+
+    @property
     def best(self) -> Trial | None:
         """The fastest trial; None as long as none has times."""
         return self._trials.best
@@ -314,17 +326,22 @@ class Study:
 
         A trial whose measurement failed or ended the process comes after all others, and alone.
         """
-        waiting = self.open_trials
+        waiting = self._waiting(count)
         if not waiting:
             proposals = self._generation()
             log.debug("study %d: %d more proposals", self.id, len(proposals))
             self._propose(proposals)
-            waiting = self.open_trials
+            waiting = self._waiting(count)
         while not waiting and self.opening is not None and not self.opening.is_over:
             self.search(TURN)
-            waiting = self.open_trials
-        apart = sorted((one for one in waiting if one.attempts), key=lambda one: one.attempts)
-        return [one for one in waiting if not one.attempts][:count] or apart[:1]
+            waiting = self._waiting(count)
+        return waiting
+
+    def _waiting(self, count: int) -> list[Trial]:
+        """So many open trials that nobody has begun; else one of those that were begun least."""
+        fresh = self._trials.open(count, lambda attempts: attempts == 0)
+        apart = () if fresh else sorted(self._trials.open(), key=lambda one: one.attempts)[:1]
+        return list(fresh or apart)
 
     def search(self, seconds: float) -> None:
         """Lets the search of the study go on for so many seconds, keeps where it stops, and

@@ -21,6 +21,7 @@ from spaces.tuning.runner import LEASE, Runner
 from spaces.tuning.schema import APPLICATION_ID, MIGRATIONS, StoreError
 from spaces.tuning.store import TuningStore
 from spaces.tuning.trial import Proposal
+from spaces.tuning.trial_log import TrialLog
 from tests.enumerate.pipelines import blur
 from tests.tuning.test_store import ROWS, key
 
@@ -133,7 +134,7 @@ def test_damaged_pages_are_told_with_the_file(path: Path) -> None:
 def test_a_study_with_a_damaged_trial_goes_on(path: Path) -> None:
     changed(path, "UPDATE trials SET outcome = 'fine' WHERE number = 3")
     with TuningStore.open(path) as store:
-        log = store.trial_log(1, blur())
+        log = TrialLog(store, 1)
         assert [one.number for one in log.open()] == [4]
         assert log.best is not None
         assert log.best.number == 2
