@@ -535,6 +535,7 @@ from spaces.backend.measuring.over_dask import (
     DaskUnavailable as DaskUnavailable,
 )
 from spaces.backend.measuring.task import MeasuringLimits as MeasuringLimits
+from spaces.backend.measuring.conditions import RunConditions as RunConditions
 from spaces.backend.measuring.rounds import Race as Race
 from spaces.backend.measuring.agreement import Tolerance as Tolerance
 from spaces.backend.measuring.tolerances import tolerance as tolerance

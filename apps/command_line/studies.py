@@ -12,6 +12,7 @@ from attrs import asdict
 
 from spaces.apps.app import App
 from spaces.apps.catalog import find
+from spaces.apps.command_line.conditions import Cold, Cores, FreeCores, Inputs, conditions_of
 from spaces.apps.command_line.console import line, table
 from spaces.apps.command_line.options import (
     MOST,
@@ -40,6 +41,7 @@ from spaces.tuning.damage import find_damage
 from spaces.tuning.export import TablesUnavailable, csv_text, t4_text, write_parquet
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore
+from spaces.tuning.study_key import StudySummary
 from spaces.tuning.trial import Trial, fastest
 from spaces.tuning.tune import best_known
 
@@ -115,12 +117,25 @@ def studies(store: StoreFile = "", check: Check = False, as_json: AsJson = False
             (
                 one.id, one.pipeline, one.device, one.machine.gpu or one.machine.processor,
                 one.model, one.told, "" if one.best is None else f"{one.best:.2f}", one.created,
+                _code_and_runs(one),
             )
             for one in found
         ]  # fmt: skip
-        columns = ("study", "pipeline", "device", "machine", "model", "results", "best", "created")
+        columns = (
+            "study", "pipeline", "device", "machine", "model", "results", "best", "created", "runs",
+        )  # fmt: skip
+        if not any(row[-1] for row in rows):
+            columns, rows = columns[:-1], [row[:-1] for row in rows]  # type: ignore[assignment]
         table(columns, rows)
         line(f"{amount(len(rows), 'study', 'studies')} in {opened.path}.")
+
+
+def _code_and_runs(line: StudySummary) -> str:
+    """How the schedules of a study were compiled and timed, where it was not as usual."""
+    parts = [amount(line.threads, "thread")] if line.threads else []
+    if line.float_mode != FloatMode.STRICT:
+        parts.append(f"{line.float_mode} floats")
+    return ", ".join([*parts, *filter(None, [line.conditions])])
 
 
 def _check(store: TuningStore, as_json: bool) -> None:
@@ -158,6 +173,10 @@ def best(
     format: BestAs = BestFormat.SCHED,
     threads: Threads = None,
     floats: Floats = FloatMode.STRICT,
+    cold: Cold = False,
+    inputs: Inputs = "",
+    cores: Cores = "",
+    free_cores: FreeCores = 0,
     output: OutputFile = "",
     as_json: AsJson = False,
 ) -> None:
@@ -166,9 +185,16 @@ def best(
     """
     found = find(app)
     pipeline, target = found.pipeline(), find_device(device)
+    conditions = conditions_of(cold, inputs, cores, free_cores)
     with read_store(store) as opened:
         known = best_known(
-            opened, pipeline, target, exact=not inexact, threads=threads, float_mode=floats
+            opened,
+            pipeline,
+            target,
+            exact=not inexact,
+            threads=threads,
+            float_mode=floats,
+            conditions=conditions,
         )
         path = opened.path
     if known is None:

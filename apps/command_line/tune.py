@@ -14,6 +14,7 @@ from spaces.apps.app import App
 from spaces.apps.catalog import APPS, find
 from spaces.apps.command_line.arguments import parse_params
 from spaces.apps.command_line.completion import model_names, tuning_strategy_names
+from spaces.apps.command_line.conditions import Cold, Cores, FreeCores, Inputs, conditions_of
 from spaces.apps.command_line.console import complain, line, table
 from spaces.apps.command_line.interrupting import twice_ends_at_once
 from spaces.apps.command_line.options import (
@@ -45,6 +46,7 @@ from spaces.apps.halide_programs import check_sizes, with_estimates
 from spaces.apps.photographs import photograph
 from spaces.backend.arguments import Array
 from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.measuring.conditions import RunConditions
 from spaces.backend.measuring.inputs import random_inputs
 from spaces.backend.measuring.over_dask import DaskUnavailable
 from spaces.backend.measuring.session import MeasuringError
@@ -133,6 +135,7 @@ SHOWN = 5
     "tune unsharp --minutes 2",
     "tune blur --minutes 30 --store blur.sqlite --seed 1",
     "tune harris --trials 20 --options small --strategy top",
+    "tune blur --cold --cores 0-3",
     "tune theirs.hlpipe:strength=0.5 --minutes 10",
     "tune theirs.hlpipe:out=640x480 --keep own",
 )
@@ -154,6 +157,10 @@ def tune(
     scheduler: Scheduler = "",
     threads: Threads = None,
     floats: Floats = FloatMode.STRICT,
+    cold: Cold = False,
+    inputs: Inputs = "",
+    cores: Cores = "",
+    free_cores: FreeCores = 0,
     as_json: AsJson = False,
 ) -> None:
     """Measure schedules until the time is over, and keep every result in a file. The same command
@@ -163,6 +170,9 @@ def tune(
     space = space_of(found, device, options, inexact, kept_of(found, keep), where)
     if isinstance(space.device, GpuDevice) and (threads or floats is not FloatMode.STRICT):
         raise WrongUsage("--threads and --floats are for the CPU; --device names a GPU.")
+    conditions = conditions_of(cold, inputs, cores, free_cores)
+    if isinstance(space.device, GpuDevice) and (conditions.cold or conditions.core_count):
+        raise WrongUsage("--cold, --cores and --free-cores are for the CPU; --device names a GPU.")
     values = _values(found, space.pipeline, params or ())
     starts = _starts(found, space, schedule)
     with opened_store(store) as opened:
@@ -181,11 +191,12 @@ def tune(
                     strategy=strategy,
                     start=starts,
                     seed=seed,
-                    inputs=_inputs(found, space.pipeline),
+                    inputs=_inputs(found, space.pipeline, conditions),
                     params=values,
                     scheduler=scheduler,
                     threads=threads,
                     float_mode=floats,
+                    conditions=conditions,
                     callbacks=[view.show],
                     phase=view.tell_phase,
                 )
@@ -285,14 +296,15 @@ def _starts(app: App, space: ScheduleSpace, names: list[str] | None) -> list[Sch
     return [program.schedule]
 
 
-def _inputs(app: App, pipeline: Pipeline) -> dict[str, Array] | None:
+def _inputs(app: App, pipeline: Pipeline, conditions: RunConditions) -> dict[str, Array] | None:
     """The inputs of an app at the estimated sizes, and the arrays inside a pipeline of Halide; None
-    for a pipeline of the user without any.
+    for random ones alone.
     """
     program = app.halide()
     if program is not None and program.arrays:
-        return {**random_inputs(pipeline), **program.arrays}
-    if app.name not in APPS:
+        arrays = dict(program.arrays)
+        return arrays if conditions.draws_inputs else {**random_inputs(pipeline), **arrays}
+    if app.name not in APPS or conditions.draws_inputs:
         return None
     return app.inputs(pipeline, photograph(*app.paper_size))
 

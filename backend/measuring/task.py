@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from spaces.backend.arguments import Array, Scalars, Sizes
 from spaces.backend.measuring.agreement import EXACT, Tolerance
+from spaces.backend.measuring.conditions import USUAL, RunConditions
 from spaces.constraints.devices.device import CpuDevice, GpuDevice
 from spaces.cost.measurer import RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
@@ -42,6 +43,8 @@ class MeasuringTask:
         threads: how many threads run parallel loops; None for one on each core.
         memory_bytes: how much memory a worker may have beside the inputs; None for no limit.
         allowed: how the results of a schedule may differ.
+        conditions: the conditions of timed runs.
+        cores: the cores on which the worker stays; none for all.
     """
 
     pipeline: Pipeline
@@ -53,6 +56,8 @@ class MeasuringTask:
     threads: int | None
     memory_bytes: int | None
     allowed: Tolerance = EXACT
+    conditions: RunConditions = USUAL
+    cores: tuple[int, ...] = ()
 
 
 TimedProgramMaker: TypeAlias = Callable[[MeasuringTask, Schedule], TimedProgram]

@@ -124,6 +124,8 @@ def main() -> None:
     requests = socket.socket(fileno=int(sys.argv[1]))
     try:
         task: MeasuringTask = receive_request(requests)
+        if task.cores and sys.platform == "linux":
+            os.sched_setaffinity(0, task.cores)  # before there are threads
         if task.memory_bytes is not None:
             limit_memory(task.memory_bytes)
         bench = Bench(task)

@@ -111,7 +111,7 @@ def read_summary(row: Sequence[Any]) -> StudySummary:
         DamagedRowError: the row is damaged.
     """
     id, name, device, machine, sizes, model, strategy, seed, created, *more = row
-    threads, float_mode, trials, told, correct, best = more
+    threads, float_mode, conditions, trials, told, correct, best = more
     return StudySummary(
         id=id,
         pipeline=str(name),
@@ -128,6 +128,7 @@ def read_summary(row: Sequence[Any]) -> StudySummary:
         best=best,
         threads=threads,
         float_mode=str(float_mode),
+        conditions=str(conditions),
     )
 
 

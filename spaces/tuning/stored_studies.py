@@ -63,8 +63,8 @@ class StoredStudies:
             )
             made = self._file.do(
                 "INSERT INTO studies (key, pipeline, machine, device, sizes, model, strategy, seed,"
-                " reference, created, threads, float_mode)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " reference, created, threads, float_mode, conditions)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 key.digest,
                 pipeline,
                 key.machine.fingerprint,
@@ -77,6 +77,7 @@ class StoredStudies:
                 now(),
                 key.threads,
                 str(key.float_mode),
+                key.conditions,
             )
             assert made.lastrowid is not None
             return made.lastrowid
@@ -85,7 +86,7 @@ class StoredStudies:
         """A line about each study, the oldest first. Damaged rows are left out, and logged."""
         rows = self._file.rows(
             "SELECT studies.id, pipelines.name, device, machines.document, sizes, model, strategy, "
-            "seed, created, threads, float_mode, count(number), count(outcome), "
+            "seed, created, threads, float_mode, conditions, count(number), count(outcome), "
             "coalesce(sum(outcome = 'correct'), 0), "
             "(SELECT ratio FROM trials WHERE study = studies.id AND upper IS NOT NULL "
             "ORDER BY upper, ratio, number LIMIT 1) "

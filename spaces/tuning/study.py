@@ -11,6 +11,7 @@ from typing import Self, TypeAlias
 from attrs import define, evolve, field
 
 from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.measuring.conditions import USUAL, RunConditions
 from spaces.cost.measurer import Measurement, Measurer, RunOutcome
 from spaces.cost.model import CostModel
 from spaces.cost.pool import MeasuringPool
@@ -161,6 +162,7 @@ class Study:
         searching: float = SEARCHING,
         threads: int | None = None,
         float_mode: FloatMode = FloatMode.STRICT,
+        conditions: RunConditions = USUAL,
         machine: TuningMachine | None = None,
         look: Callable[[], None] = lambda: None,
     ) -> Study:
@@ -183,6 +185,7 @@ class Study:
                 :meth:`run` goes on with the search later.
             threads: how many threads the measurer gives parallel loops; None for one on each core.
             float_mode: the float mode in which the measurer compiles.
+            conditions: under which conditions the measurer times schedules.
             machine: the machine that measures; by default this one.
             look: called several times a second during that search.
 
@@ -208,8 +211,9 @@ class Study:
             seed,
             reference,
             prices_text(made),
-            threads or 0,
+            threads or conditions.core_count or 0,
             float_mode,
+            conditions.text,
         )
         id = store.find_study(key)
         opening: OpeningSearch | None = None

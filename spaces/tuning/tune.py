@@ -14,6 +14,7 @@ from spaces.backend.compile import CompiledPipeline, compile_cpu
 from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.agreement import EXACT
+from spaces.backend.measuring.conditions import USUAL, RunConditions, check_conditions
 from spaces.backend.measuring.cpu_program import CPU_PROGRAMS
 from spaces.backend.measuring.local import LocalMeasurer
 from spaces.backend.measuring.over_dask import DaskMeasurer
@@ -68,6 +69,7 @@ def tune(
     params: Scalars | None = None,
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
+    conditions: RunConditions = USUAL,
     measurer: Measurer | None = None,
     scheduler: str = "",
     callbacks: Iterable[Callback] = (),
@@ -99,6 +101,8 @@ def tune(
         threads: how many threads run parallel loops; None for one on each core. Studies with
             different numbers are apart.
         float_mode: the float mode of the code. Studies in different modes are apart.
+        conditions: under which conditions schedules are timed, such as cold caches or some cores.
+            Studies under different conditions are apart.
         measurer: what measures; by default a :class:`LocalMeasurer`.
         scheduler: the address of a Dask scheduler, whose workers measure then.
         callbacks: functions of the study and a trial, called when a trial has its first result.
@@ -120,6 +124,7 @@ def tune(
     chosen = target or device("cpu")
     if isinstance(chosen, GpuDevice) and float_mode is not FloatMode.STRICT:
         raise ValueError(f"Float modes are for code for CPUs, and {chosen.name} is a GPU.")
+    check_conditions(conditions, chosen)
     space = ScheduleSpace(
         pipeline, chosen, options or default_options(chosen), fixed, where=tuple(where)
     )
@@ -142,6 +147,7 @@ def tune(
             searching=min(SEARCHING, SHARE * deadline.left),
             threads=threads,
             float_mode=float_mode,
+            conditions=conditions,
             machine=None if pool is None else pool.machine,
             look=lambda: phase("searching"),
         )
@@ -153,6 +159,7 @@ def tune(
             inputs=inputs,
             params=params,
             threads=threads,
+            conditions=conditions,
             make=None if float_mode is FloatMode.STRICT else CPU_PROGRAMS[float_mode],
             allowed=EXACT if float_mode is FloatMode.STRICT else tolerance(pipeline),
         )
@@ -174,15 +181,17 @@ def best_known(
     exact: bool = True,
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
+    conditions: RunConditions = USUAL,
 ) -> tuple[int, Trial] | None:
     """The fastest schedule that a store has for a pipeline on a device, and the number of its
     study; None if it has no legal one. All studies of this processor at the estimates compete, with
-    so many threads and in this float mode, as :func:`list_known_schedules` compares them. Results
-    at other sizes come next, then those of other threads or float modes, then those of other
-    processors. Unless ``exact`` is false, schedules that round floats in another order do not
-    count.
+    so many threads, in this float mode and under these conditions, as :func:`list_known_schedules`
+    compares them. Results at other sizes come next, then those of other threads, float modes or
+    conditions, then those of other processors. Unless ``exact`` is false, schedules that round
+    floats in another order do not count.
     """
-    for study, trial in list_known_schedules(store, pipeline, target, threads, float_mode):
+    known = list_known_schedules(store, pipeline, target, threads, float_mode, conditions)
+    for study, trial in known:
         is_here = store.device_of(study) == target.name
         if is_here and verify(pipeline, trial.schedule, target, exact=exact):
             return study, trial
@@ -199,6 +208,7 @@ def compile_best(
     exact: bool = True,
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
+    conditions: RunConditions = USUAL,
 ) -> CompiledPipeline | GpuPipeline:
     """Compiles the fastest schedule that the store has for a pipeline. If it has none, compiles one
     that a search by the cost model finds.
@@ -214,6 +224,7 @@ def compile_best(
         exact: whether schedules that round floats in another order do not count.
         threads: how many threads run parallel loops on a CPU; None for one on each core.
         float_mode: the float mode of code for a CPU.
+        conditions: the conditions of timed runs whose results come first.
 
     Raises:
         EmptySpaceError: the store has no schedule, and no schedule that is found is legal.
@@ -225,7 +236,13 @@ def compile_best(
         pipeline = evolve(pipeline, estimates=estimates)
     opened = store if isinstance(store, TuningStore) else TuningStore.read(store or default_store())
     known = best_known(
-        opened, pipeline, chosen, exact=exact, threads=threads, float_mode=float_mode
+        opened,
+        pipeline,
+        chosen,
+        exact=exact,
+        threads=threads,
+        float_mode=float_mode,
+        conditions=conditions,
     )
     model = load_model(default_model(chosen), chosen, opened)
     if known is None:
