@@ -124,9 +124,8 @@ def studies(store: StoreFile = "", check: Check = False, as_json: AsJson = False
         columns = (
             "study", "pipeline", "device", "machine", "model", "results", "best", "created", "runs",
         )  # fmt: skip
-        if not any(row[-1] for row in rows):
-            columns, rows = columns[:-1], [row[:-1] for row in rows]  # type: ignore[assignment]
-        table(columns, rows)
+        shown = len(columns) if any(row[-1] for row in rows) else -1
+        table(columns[:shown], [row[:shown] for row in rows])
         line(f"{amount(len(rows), 'study', 'studies')} in {opened.path}.")
 
 

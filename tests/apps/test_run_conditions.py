@@ -1,16 +1,18 @@
 """The options of commands that say under which conditions schedules are timed."""
 
+from functools import partial
+
 import pytest
 
-from spaces import RunConditions, TuningStore, device
+from spaces import RunConditions, TuningStore
+from spaces.apps.catalog import find
 from spaces.apps.command_line import tune
 from spaces.apps.command_line.conditions import conditions_of
 from spaces.apps.errors import WrongUsage
 from spaces.tuning.tune import tune as tune_pipeline
 from tests.apps.command_line import spaces
+from tests.apps.test_commands_tuning import OWN
 from tests.tuning.fakes import FakeMeasurer
-
-CPU = device("cpu")
 
 
 @pytest.mark.parametrize(
@@ -42,26 +44,22 @@ def test_options_that_name_none_get_a_sentence(given, said):
         conditions_of(*given)
 
 
-def test_a_study_keeps_its_conditions_and_inputs(tmp_path, monkeypatch):
-    """An app has its photograph, unless random inputs are asked for."""
-    given = []
-
-    def without_a_clock(*arguments, **more):
-        given.append((more["inputs"], more["conditions"]))
-        return tune_pipeline(*arguments, **more, measurer=FakeMeasurer())
-
-    monkeypatch.setattr(tune, "tune_pipeline", without_a_clock)
-    path = tmp_path / "s.sqlite"
-    often = ("--store", path, "--trials", "1", "--seconds", "1", "--options", "small", "--strategy", "random")
-    for options in (), ("--cold",), ("--inputs", "7"):
-        spaces("tune", "blur", *often, *options)
-    (photograph, _), (same, _), (none, seven) = given
-    assert (photograph["input"] == same["input"]).all()
-    assert (none, seven) == (None, RunConditions(input_seed=7))
+def test_a_study_keeps_its_conditions(tmp_path, monkeypatch):
+    monkeypatch.setattr(tune, "tune_pipeline", partial(tune_pipeline, measurer=FakeMeasurer()))
+    (tmp_path / "own.py").write_text(OWN)
+    own, path = f"{tmp_path / 'own.py'}:small", tmp_path / "s.sqlite"
+    often = ("--store", path, "--trials", "1", "--options", "small", "--strategy", "random")
+    spaces("tune", own, *often, "--seconds", "1", "--cold")
     with TuningStore.open(path) as store:
-        assert [one.conditions for one in store.studies()] == ["", "cold caches", "inputs 7"]
+        assert [one.conditions for one in store.studies()] == ["cold caches"]
     assert "cold caches" in spaces("studies", "--store", path)[0]
-    assert "of study 2:" in spaces("best", "blur", "--store", path, "--cold")[0]
-    assert "of study 1:" in spaces("best", "blur", "--store", path)[0]
+    assert "of study 1:" in spaces("best", own, "--store", path, "--cold")[0]
     gpu = ("tune", "blur", "--device", "sm_80", "--store", path)
     assert "are for the CPU; --device names" in spaces(*gpu, "--cold", status=2)[1]
+
+
+def test_an_app_has_its_photograph_unless_random_inputs_are_asked_for():
+    hist = find("hist")
+    assert tune._inputs(hist, hist.pipeline(), RunConditions(cold=True)).keys() == {"input"}
+    for random in RunConditions(input_seed=0), RunConditions(new_inputs=True):
+        assert tune._inputs(hist, hist.pipeline(), random) is None
