@@ -13,6 +13,7 @@ from spaces.backend.arguments import Array
 from spaces.backend.compile import PreparedRun, compile_cpu
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.caches import CacheFlush
+from spaces.backend.measuring.metrics import note_metrics
 from spaces.backend.measuring.task import MeasuringTask, NotLegalError, TimedProgramMaker
 from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
@@ -33,9 +34,15 @@ LONG = 0.05
 
 @define
 class TimedCpuRun:
-    """A prepared run that is timed."""
+    """A prepared run that is timed.
+
+    Attributes:
+        prepared: the run.
+        metrics: what was noted when it was compiled.
+    """
 
     prepared: PreparedRun
+    metrics: tuple[tuple[str, float], ...] = ()
     _last: float = field(init=False, default=0.0)
 
     def run(self) -> Mapping[str, Array]:
@@ -71,10 +78,12 @@ class ColdCpuRun:
     Attributes:
         prepared: the run.
         empty_caches: empties them.
+        metrics: what was noted when it was compiled.
     """
 
     prepared: PreparedRun
     empty_caches: Callable[[], None]
+    metrics: tuple[tuple[str, float], ...] = ()
 
     def run(self) -> Mapping[str, Array]:
         return self.prepared()
@@ -121,10 +130,11 @@ def _make_run(
     if not isinstance(verdict, CheckedSchedule):
         raise NotLegalError(str(verdict))
     compiled = compile_cpu(verdict, threads=task.threads, float_mode=float_mode)
+    metrics = note_metrics(compiled, task.metrics)
     prepared = compiled.prepare(task.inputs, task.params, task.sizes)
     if task.conditions.cold and isinstance(task.device, CpuDevice):
-        return ColdCpuRun(prepared, _cache_flush(task.device))
-    return TimedCpuRun(prepared)
+        return ColdCpuRun(prepared, _cache_flush(task.device), metrics)
+    return TimedCpuRun(prepared, metrics)
 
 
 @cache

@@ -23,6 +23,7 @@ from spaces.backend.measuring.cpu_program import cpu_program
 from spaces.backend.measuring.disturbance import ProcessorTimes
 from spaces.backend.measuring.gpu_program import gpu_program
 from spaces.backend.measuring.inputs import random_inputs
+from spaces.backend.measuring.metrics import Metric, check_metrics
 from spaces.backend.measuring.rounds import Race, TimedRounds, time_in_rounds
 from spaces.backend.measuring.session import (
     REFERENCE,
@@ -31,7 +32,12 @@ from spaces.backend.measuring.session import (
     MeasuringSession,
     build_in_turns,
 )
-from spaces.backend.measuring.task import MeasuringLimits, MeasuringTask, TimedProgramMaker
+from spaces.backend.measuring.task import (
+    NO_METRICS,
+    MeasuringLimits,
+    MeasuringTask,
+    TimedProgramMaker,
+)
 from spaces.constraints.devices.device import CpuDevice, GpuDevice, device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
@@ -82,6 +88,8 @@ class LocalMeasurer:
             one for a GPU.
         make: compiles a schedule in a worker; by default for the CPU of this machine or for its
             GPU, with times between events on the GPU.
+        metrics: what is noted of each schedule beside its time, memory and code size: functions of
+            the compiled pipeline (:data:`Metric`), by name. For CPUs.
         conditions: under which conditions schedules are timed; others than those of the inputs are
             for CPUs alone.
         allowed: how results may differ beyond the rounding of floats; by default not at all. Code
@@ -103,6 +111,7 @@ class LocalMeasurer:
     threads: int | None = None
     workers: int = field(validator=ge(1))
     make: TimedProgramMaker | None = None
+    metrics: Mapping[str, Metric] = NO_METRICS
     conditions: RunConditions = USUAL
     allowed: Tolerance = EXACT
     _sessions: tuple[MeasuringSession, ...] = field(init=False, default=(), eq=False)
@@ -111,6 +120,7 @@ class LocalMeasurer:
 
     def __attrs_post_init__(self) -> None:
         check_conditions(self.conditions, self.device)
+        check_metrics(self.metrics)
 
     @workers.default
     def _few(self) -> int:
@@ -232,6 +242,7 @@ class LocalMeasurer:
                 if isinstance(self.device, CpuDevice)
                 else None,
                 self.allowed,
+                self.metrics,
                 self.conditions,
                 cores,
             )

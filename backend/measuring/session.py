@@ -358,6 +358,8 @@ def build_in_turns(
 def _measurement(key: int, schedule: Schedule, answer: RunAnswer) -> Measurement:
     """A candidate that was built and checked, without times."""
     if answer.outcome is RunOutcome.CORRECT:
-        return Measurement(schedule, RunOutcome.CORRECT, compile_seconds=answer.seconds)
+        return Measurement(
+            schedule, RunOutcome.CORRECT, compile_seconds=answer.seconds, metrics=answer.metrics
+        )
     log.info("candidate %d: %s. %s", key, answer.outcome, answer.reason)
     return Measurement(schedule, answer.outcome, answer.reason)

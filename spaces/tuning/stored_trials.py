@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from attrs import define
@@ -10,7 +11,14 @@ from attrs import define
 from spaces.cost.measurer import Measurement
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.tuning.leases import LeasedStudies
-from spaces.tuning.rows import DamagedRowError, plausible, read_trial
+from spaces.tuning.rows import (
+    DamagedRowError,
+    intact,
+    plausible,
+    read_metrics,
+    read_trial,
+    write_metrics,
+)
 from spaces.tuning.schema import SUMMARISED, StoreError, summarise
 from spaces.tuning.trial import Proposal, Trial
 
@@ -22,7 +30,7 @@ ROWS = 256
 
 _TRIALS = (
     "SELECT number, document, text, source, predicted, outcome, reason, compile_seconds, "
-    "attempts, others "
+    "attempts, others, metrics "
     "FROM trials JOIN studies ON studies.id = study LEFT JOIN schedules "
     "ON schedules.digest = schedule AND schedules.pipeline = studies.pipeline "
     "WHERE study = ?"
@@ -78,11 +86,12 @@ class StoredTrials(LeasedStudies):
                     f"The result of trial {number} of study {study} is known: it is {found[0]}."
                 )
             self._file.do(
-                "UPDATE trials SET outcome = ?, reason = ?, compile_seconds = ?, attempts = 0 "
-                "WHERE study = ? AND number = ?",
+                "UPDATE trials SET outcome = ?, reason = ?, compile_seconds = ?, attempts = 0, "
+                "metrics = ? WHERE study = ? AND number = ?",
                 str(result.outcome),
                 result.reason,
                 result.compile_seconds,
+                write_metrics(result.metrics),
                 study,
                 number,
             )
@@ -140,6 +149,33 @@ class StoredTrials(LeasedStudies):
             )
             self._add_runs(study, number, result)
         return result
+
+    def note(self, study: int, number: int, metrics: Iterable[tuple[str, float]]) -> None:
+        """Keeps metrics of a trial in the place of those that it has.
+
+        Raises:
+            StoreError: another process tunes the study now, or the file cannot be written.
+        """
+        with self._file.writing():
+            self._keep_out(study)
+            self._file.do(
+                "UPDATE trials SET metrics = ? WHERE study = ? AND number = ?",
+                write_metrics(metrics),
+                study,
+                number,
+            )
+
+    def noted(self, study: int) -> Iterator[tuple[int, float, dict[str, float]]]:
+        """The number of each trial with times, its ratio, and its metrics; without damaged ones."""
+        for number, ratio, text in self._file.rows(
+            "SELECT number, ratio, metrics FROM trials WHERE study = ? AND upper IS NOT NULL", study
+        ):
+            try:
+                metrics = intact("its metrics", partial(read_metrics, text))
+            except DamagedRowError as error:
+                self._tell_damage(f"trial {number} of study {study}", error)
+            else:
+                yield number, ratio, dict(metrics)
 
     def begin_trials(self, study: int, numbers: Iterable[int]) -> None:
         """Notes that trials are being measured. If this process ends before it tells their results,

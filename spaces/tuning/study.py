@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import islice
@@ -12,7 +13,7 @@ from attrs import define, evolve, field
 
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.conditions import USUAL, RunConditions
-from spaces.cost.measurer import Measurement, Measurer, RunOutcome
+from spaces.cost.measurer import TIME, Measurement, Measurer, RunOutcome
 from spaces.cost.model import CostModel
 from spaces.cost.pool import MeasuringPool
 from spaces.cost.registry import default_model
@@ -38,6 +39,7 @@ from spaces.tuning.fitted_models import load_model
 from spaces.tuning.identity import TuningMachine, this_machine
 from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.opening_search import OpeningSearch
+from spaces.tuning.pareto import OBJECTIVES, pareto_trials
 from spaces.tuning.pooled_run import PooledRun
 from spaces.tuning.retries import ATTEMPTS
 from spaces.tuning.running import TURN, StudyRun
@@ -425,6 +427,37 @@ class Study:
     def replace(self, trial: Trial, result: Measurement) -> Trial:
         """Puts a failure in the place of the result of a trial: it has failed in a later run."""
         return self._trials.tell(trial.number, self.store.replace(self.id, trial.number, result))
+
+    def note(self, trial: Trial, name: str, value: float) -> Trial:
+        """Keeps a number with a trial that has a result, such as the energy of its run or the error
+        of its output, and returns the trial with it. The lower the better, as for all objectives.
+
+        Raises:
+            ValueError: the value is not finite, the name is ``time``, or the trial has no result.
+            KeyError: the study has no such trial.
+        """
+        known = self._trials.of_number(trial.number)
+        if known.result is None or name == TIME or not math.isfinite(value):
+            raise ValueError(
+                f"Metric {name!r} of trial {trial.number} is {value}; note finite numbers of "
+                f"trials with a result, under another name than {TIME!r}."
+            )
+        metrics = tuple({**dict(known.result.metrics), name: float(value)}.items())
+        self.store.note(self.id, trial.number, metrics)
+        return self._trials.put(evolve(known, result=evolve(known.result, metrics=metrics)))
+
+    def pareto(self, *objectives: str) -> list[Trial]:
+        """The trials that no other one beats in all objectives, sorted by the first objective
+        (:func:`pareto_trials`).
+
+        Args:
+            objectives: names of objectives; by default ``time``, ``memory_bytes`` and
+                ``code_bytes``.
+
+        Raises:
+            ValueError: no trial with times has a value for one of them.
+        """
+        return pareto_trials(self.store, self.id, objectives or OBJECTIVES)
 
     def begin(self, trials: Iterable[Trial]) -> None:
         """Notes that trials are being measured. If this process ends before it tells their results,

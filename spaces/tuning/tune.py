@@ -17,7 +17,9 @@ from spaces.backend.measuring.agreement import EXACT
 from spaces.backend.measuring.conditions import USUAL, RunConditions, check_conditions
 from spaces.backend.measuring.cpu_program import CPU_PROGRAMS
 from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.metrics import Metric
 from spaces.backend.measuring.over_dask import DaskMeasurer
+from spaces.backend.measuring.task import NO_METRICS
 from spaces.backend.measuring.tolerances import tolerance
 from spaces.constraints.devices.device import Device, GpuDevice, device
 from spaces.constraints.legality.verdict import CheckedSchedule
@@ -70,6 +72,7 @@ def tune(
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
     conditions: RunConditions = USUAL,
+    metrics: Mapping[str, Metric] = NO_METRICS,
     measurer: Measurer | None = None,
     scheduler: str = "",
     callbacks: Iterable[Callback] = (),
@@ -103,6 +106,8 @@ def tune(
         float_mode: the float mode of the code. Studies in different modes are apart.
         conditions: under which conditions schedules are timed, such as cold caches or some cores.
             Studies under different conditions are apart.
+        metrics: what is noted of each schedule beside its time, memory and code size: functions of
+            the compiled pipeline (:data:`Metric`), by name. For CPUs.
         measurer: what measures; by default a :class:`LocalMeasurer`.
         scheduler: the address of a Dask scheduler, whose workers measure then.
         callbacks: functions of the study and a trial, called when a trial has its first result.
@@ -160,6 +165,7 @@ def tune(
             params=params,
             threads=threads,
             conditions=conditions,
+            metrics=metrics,
             make=None if float_mode is FloatMode.STRICT else CPU_PROGRAMS[float_mode],
             allowed=EXACT if float_mode is FloatMode.STRICT else tolerance(pipeline),
         )

@@ -102,6 +102,39 @@ def test_what_is_kept_is_listed_and_the_best_shown(own, store, sched):
     assert f"Trial {best['trial']} of study 1:" in text
 
 
+def test_trials_are_listed_in_an_order_that_is_explained(own, store):
+    out, _ = spaces("studies", "1", "--store", store)
+    head, *rows, last = out.splitlines()
+    columns = ["trial", "source", "ms", "time / reference", "95 % interval"]
+    assert head.split("  ")[0] == "trial"
+    assert all(one in head for one in [*columns, "memory_bytes", "code_bytes"])
+    assert len(rows) == 6
+    assert last.startswith("6 of 6 trials with times, the fastest first: by the upper end")
+    listed = json.loads(spaces("studies", "1", "--store", store, "--json")[0])
+    uppers = [one["interval"][1] for one in listed]
+    assert uppers == sorted(uppers)
+    assert all(one["metrics"].keys() == {"memory_bytes", "code_bytes"} for one in listed)
+    assert "no study 7" in spaces("studies", "7", "--store", store, status=1)[1]
+
+
+def test_trials_that_no_other_one_beats_are_listed(own, store):
+    objectives = ("--store", store, "--pareto", "code_bytes, time")
+    listed = json.loads(spaces("studies", "1", *objectives, "--json")[0])
+    sizes = [one["metrics"]["code_bytes"] for one in listed]
+    ratios = [one["ratio"] for one in listed]
+    assert sizes == sorted(sizes)
+    assert ratios == sorted(ratios, reverse=True)
+    out = spaces("studies", "1", *objectives)[0]
+    assert out == spaces("best", own, *objectives)[0]
+    assert "of study 1, sorted by code_bytes: no other one is better in one of code_b" in out
+    report = json.loads(spaces("best", own, *objectives, "--json")[0])
+    assert (report["study"], report["trials"]) == (1, listed)
+    assert "sorted by time" in spaces("best", own, "--store", store, "--pareto", "all")[0]
+    wrong = ("--store", store, "--pareto", "joules")
+    assert "No trial has a value for 'joules'" in spaces("studies", "1", *wrong, status=2)[1]
+    assert "give its number" in spaces("studies", *objectives, status=2)[1]
+
+
 def test_the_best_is_written_to_a_file(own, store, tmp_path):
     path = tmp_path / "best.sched"
     out, _ = spaces("best", own, "--store", store, "-o", path)
