@@ -199,6 +199,7 @@ def tune(
                     conditions=conditions,
                     callbacks=[view.show],
                     phase=view.tell_phase,
+                    begin=view.begin,
                 )
             except (UnknownModelError, UnknownTuningStrategyError, PluginError) as error:
                 raise WrongUsage(str(error)) from None
@@ -333,6 +334,8 @@ def _summary(study: Study) -> None:
     fastest = study.trial_log.ranked[:SHOWN]
     rows = [(trial.number, trial.proposal.source, shown_ratio(trial)) for trial in fastest]
     table(("trial", "source", "time"), rows)
+    if len(rows) > 1:
+        line("The fastest first: by the upper end of the interval (95 %) of time / reference.")
     best = study.best
     if best is not None:
         line(format_schedule(best.schedule, study.space.pipeline))

@@ -22,6 +22,9 @@ from spaces.markup.terminal import visible
 from spaces.tuning.study import REFERENCE, START, Study
 from spaces.tuning.trial import Trial
 
+TICKS = 1.0
+"""How often in a second the table on a terminal counts down."""
+
 
 @define
 class TuningView:
@@ -40,9 +43,15 @@ class TuningView:
     _study: Study | None = field(init=False, default=None)
     _shown: int = field(init=False, default=0)
     _disturbed: int = field(init=False, default=0)
+    _known: tuple[tuple[str, str], ...] = field(init=False, default=())
 
     def __attrs_post_init__(self) -> None:
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._live = Live(
+            console=self._console,
+            get_renderable=self._table,
+            refresh_per_second=TICKS,
+            transient=True,
+        )
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -58,6 +67,11 @@ class TuningView:
         if self._console.is_terminal:
             self._live.stop()
 
+    def begin(self, study: Study) -> None:
+        """Shows what a study has from earlier runs."""
+        self._study = study
+        self._refresh()
+
     def show(self, study: Study, trial: Trial) -> None:
         """Shows the state of a study after a trial."""
         self._study = study
@@ -72,29 +86,33 @@ class TuningView:
 
     def _refresh(self) -> None:
         if self._console.is_terminal:
-            self._live.update(self._table(), refresh=True)
+            self._known = tuple(self._lines())
+            self._live.refresh()
             return
         now = monotonic()
         if now - self._told >= EVERY:
             self._told = now
-            parts = "; ".join(f"{what}: {said}" for what, said in self._lines())
+            parts = "; ".join(f"{what}: {said}" for what, said in [*self._lines(), *self._left()])
             complain(f"{now - self._began:.0f} s: {parts}")
 
     def _table(self) -> Table:
+        """The table, whose time left changes. Another thread calls this, which asks no study."""
         made = Table(show_header=False)
-        for what, said in self._lines():
+        for what, said in [*self._known, *self._left()]:
             made.add_row(Text(visible(what)), Text(visible(said)))
         return made
+
+    def _left(self) -> Iterator[tuple[str, str]]:
+        if self.seconds is not None:
+            yield "time left", f"{max(0.0, self.seconds - (monotonic() - self._began)):.0f} s"
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         if self._phase:
             yield "now", self._phase
-        if self._study is not None:
+        if self._study is not None and self._study.told:
             yield from _lines_of(self._study)
         if self._disturbed:
             yield "disturbed", f"{self._disturbed} of {self._shown}: other programs were running"
-        if self.seconds is not None:
-            yield "time left", f"{max(0.0, self.seconds - (monotonic() - self._began)):.0f} s"
 
 
 def _lines_of(study: Study) -> Iterator[tuple[str, str]]:

@@ -77,6 +77,7 @@ def tune(
     scheduler: str = "",
     callbacks: Iterable[Callback] = (),
     phase: Callable[[str], None] = lambda what: None,
+    begin: Callable[[Study], None] = lambda study: None,
 ) -> Study:
     """Measures schedules of a pipeline until the time is over, and keeps every result. The same
     call later goes on where this one stopped.
@@ -113,6 +114,7 @@ def tune(
         callbacks: functions of the study and a trial, called when a trial has its first result.
         phase: called with what comes next, such as "searching", and several times a second during
             the first search.
+        begin: called with the study when it is open, before anything is measured.
 
     Returns:
         The study, with all its trials; other processes may go on with it. Ctrl-C ends the
@@ -157,6 +159,7 @@ def tune(
             look=lambda: phase("searching"),
         )
         opened_here.enter_context(study)
+        begin(study)
         local = LocalMeasurer(
             device=chosen,
             reference=study.reference,

@@ -1,19 +1,32 @@
 """``spaces tune``, ``best``, ``studies`` and ``export``."""
 
+import io
 import json
 import sqlite3
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import attrs
 import pytest
+from rich.console import Console
 
-from spaces import Calibration, Prices, TuningStore, compile_best, default_store, device
+from spaces import (
+    Calibration,
+    Prices,
+    RandomTrials,
+    Study,
+    TuningStore,
+    compile_best,
+    default_store,
+    device,
+)
 from spaces.apps.command_line import calibrate, tune, tuning_view
 from spaces.apps.loading import load_function
 from spaces.tuning.identity import this_machine
 from tests.apps.command_line import files, spaces
-from tests.tuning.fakes import FakeMeasurer
+from tests.tuning.fakes import SPACE, FakeMeasurer
+from tests.tuning.test_store import ROWS
 
 OWN = """
 import spaces
@@ -266,6 +279,28 @@ def test_in_a_pipe_a_line_every_few_seconds(own, tmp_path, monkeypatch):
     assert any("now: measuring 0, 1; time left: " in one for one in lines)
     assert "trials: 2 (2 correct); fastest: trial " in lines[-1]
     assert "reference: " in lines[-1]
+    _, err = spaces(*arguments, "--trials", "3")
+    first = next(one for one in err.splitlines() if "measuring" in one)
+    assert "trials: 2 (2 correct); fastest: trial " in first  # those of the run before
+
+
+def test_a_table_on_a_terminal_counts_down_without_asking_the_study():
+    """Rich draws it in a thread of its own, and a store belongs to the thread that opened it."""
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=100)
+    with (
+        TuningStore.open(":memory:") as opened,
+        Study.open(opened, SPACE, strategy=RandomTrials(), reference=ROWS) as study,
+        tuning_view.TuningView(60.0, console) as view,
+    ):
+        study.run(FakeMeasurer(), trials=2, callbacks=[view.show], phase=view.tell_phase)
+        with ThreadPoolExecutor(1) as elsewhere:
+            drawn = elsewhere.submit(view._table).result()
+        assert drawn.row_count == 5  # now, trials, fastest, reference, time left
+        view._began -= 50.0
+        console.print(view._table())
+    assert "2 (2 correct)" in written.getvalue()
+    assert any(f"{left} s" in written.getvalue() for left in (10, 9, 8, 7))
 
 
 def test_what_is_interrupted_is_kept(own, tmp_path, monkeypatch):

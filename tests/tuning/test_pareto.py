@@ -80,9 +80,7 @@ def test_metrics_are_kept_and_what_lacks_one_is_left_out(tmp_path: Path) -> None
         ]  # fmt: skip
         assert [one.number for one in pareto_trials(store, 1)] == [0, 2]
         assert [one.number for one in pareto_trials(store, 1, ("time", "memory_bytes"))] == [0, 1]
-        with pytest.raises(
-            ValueError, match=r"'joules'; objectives are code_bytes, memory_b.*time"
-        ):
+        with pytest.raises(ValueError, match=r"'joules'; objectives are code_bytes, memory_b"):
             pareto_trials(store, 1, ("joules",))
         with pytest.raises(ValueError, match="at least one objective"):
             pareto_trials(store, 1, ())
