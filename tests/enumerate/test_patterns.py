@@ -118,7 +118,8 @@ def test_sums_are_searched_in_blocks_of_registers() -> None:
 def test_lines_that_scatter_are_counted_side_by_side() -> None:
     """As in the schedule by hand of hist: counts of several lines do not wait for each other."""
     cpu = FOUR_CORES
-    space = ScheduleSpace(APPS["hist"].pipeline(), cpu, Options.medium(cpu))
+    few = evolve(Options.medium(cpu), row_tiles=(64,), tiles=(8,), lanes=(1,))
+    space = ScheduleSpace(APPS["hist"].pipeline(), cpu, few)
     found = best(search(space)).best[0].schedule.of("lines")
     kinds = [(loop.name, loop.kind) for loop in found.stages[1].loops]
     assert kinds[-2:] == [("across.x", SERIAL), ("yi", UNROLLED)], str(found)

@@ -45,7 +45,7 @@ def split(factor: int) -> Schedule:
 def client() -> Iterator[Any]:
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as found,
     ):
@@ -54,7 +54,8 @@ def client() -> Iterator[Any]:
 
 def test_schedules_are_measured_on_the_workers(client: Any) -> None:
     """In their order, bad ones too."""
-    measurer: Measurer = DaskMeasurer(client, LocalMeasurer(limits=FEW, make=saboteurs.saboteur))
+    local = LocalMeasurer(limits=FEW, make=saboteurs.saboteur, workers=1)
+    measurer: Measurer = DaskMeasurer(client, local)
     assert isinstance(measurer, Measurer)
     schedules = [split(factor) for factor in (16, saboteurs.CRASHES, 32, 64, saboteurs.WRONG)]
     found = measurer.measure(COPIED, schedules)
