@@ -5,6 +5,7 @@ candidates.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import zip_longest
@@ -358,8 +359,12 @@ def build_in_turns(
 def _measurement(key: int, schedule: Schedule, answer: RunAnswer) -> Measurement:
     """A candidate that was built and checked, without times."""
     if answer.outcome is RunOutcome.CORRECT:
+        failed = [name for name, value in answer.metrics if not math.isfinite(value)]
+        if failed:
+            log.info("candidate %d: no number for %s", key, ", ".join(failed))
+        metrics = tuple(pair for pair in answer.metrics if pair[0] not in failed)
         return Measurement(
-            schedule, RunOutcome.CORRECT, compile_seconds=answer.seconds, metrics=answer.metrics
+            schedule, RunOutcome.CORRECT, compile_seconds=answer.seconds, metrics=metrics
         )
     log.info("candidate %d: %s. %s", key, answer.outcome, answer.reason)
     return Measurement(schedule, answer.outcome, answer.reason)

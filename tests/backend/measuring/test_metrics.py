@@ -77,8 +77,7 @@ def test_metrics_come_from_the_worker_that_compiles() -> None:
     assert (rows.metric("code_bytes") or 0) > 50
     assert (wide.metric("vectors") or 0) > 0
     assert (illegal.outcome, illegal.metrics) == (RunOutcome.ILLEGAL, ())
-    failed = [dict(wide.metrics)[name] for name in ("broken", "text")]
-    assert [one != one for one in failed] == [True, True]  # not numbers; no store keeps them
+    assert dict(wide.metrics).keys() == {"memory_bytes", "code_bytes", "vectors"}
 
 
 def test_metrics_that_no_worker_can_have_get_a_sentence() -> None:
