@@ -189,3 +189,11 @@ def test_a_large_pipeline_leaves_out_what_has_no_room():
     page = schedule_page([side, attrs.evolve(side, name="again")])
     assert len(page.encode()) < MOST_BYTES
     assert "so that the page stays under 200 KB" in Read(page).text
+
+
+def test_a_pipeline_without_estimates_runs_at_a_small_size():
+    x, y = spaces.Var("x"), spaces.Var("y")
+    image, brighter = spaces.ImageParam(spaces.UInt8, 2, "image"), spaces.Func("brighter")
+    brighter[x, y] = image[x, y] + 1
+    verdict = judged(CPU, "brighter.vectorize(x, 8)", spaces.pipeline(brighter))
+    assert "run" in [section["id"] for section in Read(spaces.report(verdict).html).all("section")]
