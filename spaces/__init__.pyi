@@ -536,6 +536,8 @@ from spaces.backend.measuring.over_dask import (
     DaskUnavailable as DaskUnavailable,
 )
 from spaces.backend.measuring.task import MeasuringLimits as MeasuringLimits
+from spaces.backend.measuring.conditions import RunConditions as RunConditions
+from spaces.backend.measuring.metrics import Metric as Metric
 from spaces.backend.measuring.rounds import Race as Race
 from spaces.backend.measuring.agreement import Tolerance as Tolerance
 from spaces.backend.measuring.tolerances import tolerance as tolerance
@@ -577,6 +579,7 @@ from spaces.tuning.store import (
     default_store as default_store,
 )
 from spaces.tuning.study_key import StudySummary as StudySummary
+from spaces.tuning.pareto import pareto_trials as pareto_trials
 from spaces.tuning.schema import StoreError as StoreError
 from spaces.tuning.identity import TuningMachine as TuningMachine
 from spaces.tuning.calibration import (

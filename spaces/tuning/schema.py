@@ -113,6 +113,11 @@ MIGRATIONS = (
         INSERT INTO sessions VALUES (NEW.id, {_SQL_NOW});
     END;
     """,
+    """
+    CREATE INDEX trials_by_source ON trials (study, source, predicted, number);
+    ALTER TABLE studies ADD COLUMN conditions TEXT NOT NULL DEFAULT '';  -- of timed runs, in words
+    ALTER TABLE trials ADD COLUMN metrics TEXT NOT NULL DEFAULT '{}';  -- JSON: numbers by name
+    """,
 )
 """The SQL of each version, in order. It turns a file of the version before into one of this
 version. A released text never changes.

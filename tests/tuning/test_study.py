@@ -136,7 +136,7 @@ def test_a_study_that_is_killed_goes_on(tmp_path: Path) -> None:
         with opened(store) as study:
             study.run(FakeMeasurer(), trials=24, batch=3)
         assert len(store.studies()) == 1
-    assert told(study) == told(at_once()[0])[:24]
+        assert told(study) == told(at_once()[0])[:24]
 
 
 def test_one_process_tunes_a_study(tmp_path: Path) -> None:
