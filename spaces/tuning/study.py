@@ -128,6 +128,12 @@ class Study:
 
     def __str__(self) -> str:
         head = f"{self!r}, in {self.store.path}"
+        try:
+            return few_lines([head, *self._lines()])
+        except StoreError as error:
+            return f"{self!r}. {error}"
+
+    def _lines(self) -> list[str]:
         best = self.best
         if best is not None:
             lines = [f"fastest: trial {best.number} ({best.proposal.source}), {best.result}"]
@@ -136,10 +142,16 @@ class Study:
             told = (one for one in self if one.result is not None)
             first = islice(told, _MOST_LINES)
             lines = [f"trial {one.number} ({one.proposal.source}): {one.result}" for one in first]
-        return few_lines([head, *lines])
+        return lines
 
     def _repr_html_(self) -> str:
         about = f"{self.space.pipeline.name} for {self.space.device.name}"
+        try:
+            return self._card(about)
+        except StoreError as error:
+            return card(f"Study {self.id}", f"{about}: {error}")
+
+    def _card(self, about: str) -> str:
         best = self._trials.ranked[:_SHOWN]
         rows = [(t.number, t.proposal.source, t.ratio, share_bar(1 / t.ratio)) for t in best]
         told = table(("trial", "from", "time / reference", ""), rows) if rows else None
@@ -148,12 +160,8 @@ class Study:
         return card(f"Study {self.id}", many, self._drawn_progress(), told, schedule)
 
     def _drawn_progress(self) -> Markup | None:
-        """The fastest schedule against the number of results; None if the store is closed."""
-        try:
-            points = study_progress(self.record())
-        except StoreError:
-            return None
-        chart = trials_chart(points)
+        """The fastest schedule against the number of results; None if there is none yet."""
+        chart = trials_chart(study_progress(self.record()))
         return None if chart is None else chart_svg(without_hints(chart))
 
     def record(self) -> StudyRecord:

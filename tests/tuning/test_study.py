@@ -316,3 +316,5 @@ def test_a_card_has_the_progress_as_long_as_the_store_is_open() -> None:
         assert repr(study.plot("standing")).startswith("<Plot: The fastest schedules beside")
     assert "The fastest schedule against" not in study._repr_html_()
     assert f"Study {study.id}" in study._repr_html_()
+    for shown in (study._repr_html_(), str(study)):
+        assert ":memory: is closed; ask while the store is open." in shown
