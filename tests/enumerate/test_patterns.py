@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from attrs import evolve
 
@@ -38,7 +36,6 @@ from spaces import (
     sqrt,
 )
 from spaces.apps.catalog import APPS
-from spaces.enumerate.space.patterns.by_name import ROOT_PATTERNS
 from spaces.enumerate.space.patterns.cpu import plane_sums_in_registers
 from spaces.enumerate.space.patterns.menus import func_menus, stage_shapes
 from spaces.model.schedules.schedule import Bound
@@ -50,13 +47,7 @@ X, Y = OrderedLoop("x"), OrderedLoop("y")
 XO, XI = OrderedLoop("xo"), OrderedLoop("xi")
 
 
-@pytest.fixture(autouse=True)
-def _patterns() -> Iterator[None]:
-    """Leaves the registered patterns as they were."""
-    before = set(ROOT_PATTERNS)
-    yield
-    for name in set(ROOT_PATTERNS) - before:
-        del ROOT_PATTERNS[name]
+pytestmark = pytest.mark.usefixtures("known_patterns")
 
 
 @pytest.mark.parametrize(

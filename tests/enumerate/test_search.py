@@ -453,3 +453,15 @@ def test_a_search_checks_its_arguments():
         Limits(seconds="5")
     with pytest.raises(ValueError, match="not -2"):
         space.sample(-2)
+
+
+def test_a_result_knows_how_the_search_came_to_it() -> None:
+    found = best(search(ScheduleSpace(blur(), FOUR_CORES, FEW)))
+    steps = found.improvements
+    assert [one.cost for one in steps] == sorted({one.cost for one in steps}, reverse=True)
+    assert steps[-1].cost == found.best[0].cost
+    seconds = [one.seconds for one in steps]
+    assert seconds == sorted(seconds)
+    assert 0 < seconds[-1] <= found.seconds
+    assert len(found.best) <= found.structures <= found.considered
+    assert f"{found.considered:,} looked at" in found._repr_html_()
