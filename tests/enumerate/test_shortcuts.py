@@ -9,9 +9,11 @@ import pytest
 
 import spaces
 from bench.cost_quality.random_pipelines import random_pipeline
+from spaces.cost.features.records import FuncFeatures
 from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
+from spaces.model.memo import Memo
 from tests.cpus import FOUR_CORES
 from tests.examples import is_thorough
 
@@ -97,3 +99,11 @@ def test_two_phases_miss_little(
     ratios = [a / b for a, b in zip(with_shortcuts, costs(), strict=True)]
     assert max(ratios) <= 1.05
     assert sorted(ratios)[len(ratios) // 2] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_what_is_remembered_changes_no_result(
+    with_shortcuts: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Memo, "find", lambda self, key: None)
+    monkeypatch.setattr(FuncFeatures, "known", property(lambda self: {}))
+    assert costs() == with_shortcuts

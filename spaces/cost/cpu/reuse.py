@@ -233,6 +233,18 @@ class Reuse:
         return func.allocations * each / self._core.cores_busy(around)
 
     def _compute_cycles(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
+        """Cycles of the evaluations and loops of a stage on the slowest core. They are found once
+        for all structures in which the same features of its Func stand beside the same.
+        """
+        known, core = features.func(stage.func).known, self._core
+        key = stage.index, features.beside(stage)
+        found = known.get(key)
+        if found is None or found[0] is not core:
+            found = known[key] = core, self._find_compute_cycles(features, stage)
+        cycles: SymbolicNumber = found[1]
+        return cycles
+
+    def _find_compute_cycles(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of the evaluations and loops of a stage on the slowest core. The longest of three
         times counts: that of the load and store units, that of the arithmetic units, and that for
         which results wait for each other.

@@ -13,7 +13,7 @@ from spaces.cost.features.coverage import Coverage, coverage_by_loop
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
 from spaces.cost.features.totals import ONE, KnownTotals, Totals, product, times
-from spaces.model.algorithm.pipeline import Pipeline, size_variable
+from spaces.model.algorithm.pipeline import Function, Pipeline, size_variable
 from spaces.model.expressions.expr import Const, Expr, Op
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.counts import extent_of
@@ -38,13 +38,15 @@ class FeatureMemo:
 
     Attributes:
         nests: the placements of Funcs.
-        funcs: the features of Funcs, by the numbers of their placements.
+        funcs: the features of Funcs, by the numbers of their placements and by what they compute.
+        placed: the features of Funcs of recent placements, whatever the values that they compute.
         loops: the features of loops, by all loops around them.
         totals: sums over loops.
     """
 
     nests: NestMemo = field(factory=NestMemo)
     funcs: Memo[FuncFeatures] = field(factory=lambda: Memo[FuncFeatures](4096))
+    placed: Memo[FuncFeatures] = field(factory=lambda: Memo[FuncFeatures](4096))
     loops: Memo[LoopFeatures] = field(factory=lambda: Memo[LoopFeatures](8192))
     totals: KnownTotals = field(factory=KnownTotals)
 
@@ -134,17 +136,16 @@ class _Extractor:
 
     def func(self, placement: Placement) -> FuncFeatures:
         """The features of a Func."""
-        number = self.nest.numbers.get(placement.function.name)
+        function = placement.function
+        number = self.nest.numbers.get(function.name)
         if number is None:
             return self._extract_func(placement)
-        funcs = self.memo.funcs
-        known = funcs.find(number) or funcs.keep(number, self._extract_func(placement))
-        works = tuple(map(stage_work, placement.function.stages))
-        found = known.value
-        if all(stage.work is work for stage, work in zip(found.stages, works, strict=True)):
-            return found
-        stages = (evolve(s, work=work) for s, work in zip(found.stages, works, strict=True))
-        return evolve(found, stages=tuple(stages))
+        key, (funcs, placed) = (number, function), (self.memo.funcs, self.memo.placed)
+        known = funcs.find(key)
+        if known is None:
+            like = placed.find(number) or placed.keep(number, self._extract_func(placement))
+            known = funcs.keep(key, _with_work(like.value, function))
+        return known.value
 
     def _extract_func(self, placement: Placement) -> FuncFeatures:
         function, path, storage = placement.function, placement.path, placement.storage
@@ -277,6 +278,15 @@ class _Extractor:
                 lanes, values = vectors[record.inner].extent, step.first[1]
                 rounded = self.nest.simplify((values + lanes - 1) / lanes)
                 yield values, times(rounded, lanes)
+
+
+def _with_work(found: FuncFeatures, function: Function) -> FuncFeatures:
+    """The features of a Func that is placed as another one is, and computes other values."""
+    works = tuple(map(stage_work, function.stages))
+    if all(stage.work is work for stage, work in zip(found.stages, works, strict=True)):
+        return found
+    stages = (evolve(s, work=work) for s, work in zip(found.stages, works, strict=True))
+    return evolve(found, stages=tuple(stages))
 
 
 def _undo(step: Step, counts: dict[frozenset[str], Expr], simplify: Simplifier) -> None:

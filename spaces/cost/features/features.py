@@ -9,7 +9,7 @@ loads, distances), so they work on formulas and arrays alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import attrs
@@ -18,6 +18,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from spaces.cost.features.accesses import Index, ReadGroup, loads_of_funcs
+from spaces.cost.features.buffers import Buffer, spans
 from spaces.cost.features.constant_loops import FusedLoops
 from spaces.cost.features.records import (
     FuncFeatures,
@@ -33,7 +34,7 @@ from spaces.cost.features.records import (
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read_all
-from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
+from spaces.model.formulas.symbolic import SymbolicNumber, maximum
 from spaces.model.nest.allocation import memory_order
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
@@ -202,31 +203,9 @@ class Features:
         self, buffer: str, indices: Sequence[Index], extents: Mapping[str, SymbolicNumber]
     ) -> tuple[SymbolicNumber, ...]:
         """The extents of ``buffer`` that coordinates touch while Vars and RVars range over
-        ``extents``. Where a coordinate is a value (``f(g(x))``), each iteration over the Vars that
-        may change it touches another element. These elements spread over the outermost dimensions
-        first.
+        ``extents`` (:meth:`Buffer.touched`).
         """
-        known = spans(indices, extents)
-        free = [d for d, index in enumerate(indices) if not index.is_known]
-        if not free:
-            return known
-        found = list(known)
-        movers = frozenset[str]().union(*(indices[d].moved_by for d in free))
-        left = volume(tuple(extents[name] for name in sorted(movers)))
-        for d in reversed(free):
-            own = volume(tuple(extents[name] for name in sorted(indices[d].moved_by)))
-            limit, most = self._limit(buffer, d), indices[d].most
-            limit = limit if most is None else minimum(limit, most)
-            found[d] = maximum(1, minimum(limit, minimum(own, left)))
-            left = left / found[d]
-        return tuple(found)
-
-    def _limit(self, buffer: str, dimension: int) -> SymbolicNumber:
-        """The extent of one dimension of a buffer; 1 of an image without a size."""
-        if self.is_image[buffer]:
-            extents = self.image_extents.get(buffer)
-            return extents[dimension] if extents else 1
-        return self.func(buffer).allocated[dimension]
+        return self.buffer(buffer).touched(indices, extents)
 
     def moved_vars(self, stage: StageFeatures, loop: LoopFeatures) -> frozenset[str]:
         """The Vars of ``stage`` that move with a loop around it, which may be a consumer's loop."""
@@ -248,23 +227,55 @@ class Features:
         return frozenset(moved)
 
     def order(self, buffer: str) -> tuple[int, ...]:
-        """The dimensions of a buffer as they lie in memory, innermost first. For images and outputs
-        their strides decide; for other Funcs, the schedule.
-        """
-        return self._orders[buffer]
+        """The dimensions of a buffer as they lie in memory, innermost first."""
+        return self.buffer(buffer).order
+
+    def buffer(self, name: str) -> Buffer:
+        """A Func or an image as it lies in memory."""
+        found = self._buffers.get(name)
+        if found is None:
+            found = self._buffers[name] = self._find_buffer(name)
+        return found
 
     @cached_property
-    def _orders(self) -> Mapping[str, tuple[int, ...]]:
-        pipeline, entries = self.pipeline, {entry.name: entry for entry in self.schedule.funcs}
-        orders = {
-            one.name: _by_steps(pipeline, one.name, one.dimensions) for one in pipeline.images
-        }
-        for one in pipeline.functions:
-            if one.name in pipeline.outputs or one.name not in entries:
-                orders[one.name] = _by_steps(pipeline, one.name, len(one.args))
-            else:
-                orders[one.name] = memory_order(one.args, entries[one.name].storage_orders)
-        return orders
+    def _buffers(self) -> dict[str, Buffer]:
+        return {}
+
+    def _find_buffer(self, name: str) -> Buffer:
+        pipeline, func = self.pipeline, self.computed(name)
+        is_image = name not in pipeline.places
+        args = () if is_image else pipeline.function(name).args
+        dimensions = pipeline.image(name).dimensions if is_image else len(args)
+        steps = pipeline.steps(name, dimensions)
+        entry = next((one for one in self.schedule.funcs if one.name == name), None)
+        if is_image or entry is None or name in pipeline.outputs:
+            order = tuple(
+                sorted(range(dimensions), key=lambda d: (steps[d] is None, steps[d] or 0))
+            )
+        else:
+            order = memory_order(args, entry.storage_orders)
+        return Buffer(
+            name=name,
+            order=order,
+            element_bytes=self.element_bytes(name),
+            func=func,
+            extents=self.image_extents.get(name),
+            estimate=pipeline.estimate(name),
+            steps=steps,
+        )
+
+    def beside(self, stage: StageFeatures) -> Hashable:
+        """All that a cost of a stage may depend on, besides its Func: the buffers that it reads,
+        and what is known of its loops. Equal for stages that stand beside the same.
+        """
+        key = (stage.func, stage.index)
+        is_atomic = key in self.atomic
+        return (
+            tuple(map(self.buffer, (stage.func, *stage.work.buffers))),
+            tuple(loop.key in self.constant_loops for loop in stage.own),
+            self.fused_loops.get(key, ()),
+            self.pipeline.function(stage.func) if is_atomic else None,
+        )
 
     def along_rows(self, func: FuncFeatures) -> tuple[str, ...]:
         """The Var along which values of a Func are neighbors in memory; none without Vars."""
@@ -299,28 +310,6 @@ def read_extents(
     ``extents``.
     """
     return spans(access.indices, extents)
-
-
-def spans(
-    indices: Iterable[Index], extents: Mapping[str, SymbolicNumber]
-) -> tuple[SymbolicNumber, ...]:
-    """The number of elements that coordinates span, each in its dimension, while Vars range over
-    ``extents``.
-    """
-    result = []
-    for index in indices:
-        span: SymbolicNumber = index.spread + 1
-        for var, step, divisor in index.strides:
-            moved = (extents[var] - 1) * step
-            span = span + (moved if divisor == 1 else moved // divisor)
-        result.append(span if index.most is None else minimum(span, index.most))
-    return tuple(result)
-
-
-def _by_steps(pipeline: Pipeline, buffer: str, dimensions: int) -> tuple[int, ...]:
-    """The dimensions of an array, those with the least strides first."""
-    steps = pipeline.steps(buffer, dimensions)
-    return tuple(sorted(range(dimensions), key=lambda d: (steps[d] is None, steps[d] or 0)))
 
 
 def _is_inside(stage: StageFeatures, level: LoopFeatures | None) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import attrs
 from attrs import frozen
@@ -166,6 +166,13 @@ class FuncFeatures:
             return with_numbers(self, _constant)
         except FormulaError:
             return None
+
+    @cached_property
+    def known(self) -> dict[Any, Any]:
+        """What was found of the Func, by what it depends on besides this record. It lives as long
+        as the record: searches meet the same record in many structures.
+        """
+        return {}
 
     @property
     def bytes(self) -> int:

@@ -11,7 +11,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import GpuDevice
@@ -32,12 +32,16 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.memo import Memo
 from spaces.model.nest.splits import OrderError
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 
 NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
 """Those of a schedule without parameters."""
+
+REMEMBERED = 1024
+"""How many structures keep their costs for the case that the search comes back to them."""
 
 
 @frozen
@@ -48,11 +52,16 @@ class Pricer:
         space: the space of the candidates.
         model: the cost model.
         board: counts what is judged and priced, and keeps what is found.
+        priced: the costs of the last structures, None where there is no loop nest. A second walk
+            begins with those that the first one began with.
     """
 
     space: ScheduleSpace
     model: CostModel
     board: Board
+    priced: Memo[NDArray[np.float64] | None] = field(
+        factory=lambda: Memo[NDArray[np.float64] | None](REMEMBERED), eq=False, repr=False
+    )
 
     @staticmethod
     def of(space: ScheduleSpace, model: CostModel, limits: Limits) -> Pricer:
@@ -83,7 +92,7 @@ class Pricer:
         """The pricer that never adds up nests, for a search that finds no legal complete schedule:
         it then prices and judges whole schedules at each step.
         """
-        return evolve(self, model=FunctionModel(self.model.cost))
+        return Pricer(self.space, FunctionModel(self.model.cost), self.board)
 
     def price_structure(
         self, structure: Structure, part: Pipeline | None = None
@@ -240,13 +249,21 @@ class Pricer:
     def _price(
         self, structure: Structure, part: Pipeline | None, structures: int
     ) -> NDArray[np.float64]:
-        """The costs of the choices of a structure; the funnel counts so many structures."""
-        batch = self._batch(structure.schedule, structure.columns, part)
-        if batch is None:
+        """The costs of the choices of a structure; the funnel counts so many structures. It counts
+        a structure each time, so that a search takes the same way with and without a memory.
+        """
+        pipeline = self.space.pipeline if part is None else part
+        key = structure.schedule, pipeline, tuple(structure.menus.items())
+        known = self.priced.find(key)
+        if known is None:
+            batch = self._batch(structure.schedule, structure.columns, pipeline)
+            known = self.priced.keep(key, None if batch is None else self._costs(batch))
+        elif known.value is not None:
+            self.board.work += len(structure.schedule.funcs)
+        if known.value is None:
             return np.full(structure.shape, np.inf)
-        costs = self._costs(batch)
-        self.board.count(costs, structures)
-        return costs
+        self.board.count(known.value, structures)
+        return known.value
 
     def _batch(
         self, schedule: Schedule, columns: Mapping[str, object], part: Pipeline | None

@@ -143,17 +143,16 @@ def _stride(features: Features, buffer: str, dimension: int) -> int | None:
     known, or far. Arrays of the caller that are not promised to be otherwise are likely dense
     inside, by their estimates.
     """
-    order, pipeline = features.order(buffer), features.pipeline
-    inner = order[: order.index(dimension)]
+    place = features.buffer(buffer)
+    inner = place.order[: place.order.index(dimension)]
     if not inner:
         return 1
-    estimate = pipeline.estimate(buffer)
-    if estimate is None:
+    if place.estimate is None:
         return None
-    promised = pipeline.steps(buffer, len(order))[dimension]
+    promised = place.steps[dimension]
     if promised is not None:
         return promised
-    stride = prod(estimate[d][1] for d in inner)
+    stride = prod(place.estimate[d][1] for d in inner)
     return stride if stride <= _LARGEST_STEP else None
 
 
