@@ -40,7 +40,8 @@ class Collected:
     _passing: dict[str, bool] = field(factory=dict)
 
     def run(self, tests: Sequence[str], seconds: float, bug: Bug | None = None) -> Run:
-        """Run tests up to the first that fails, for at most ``seconds``, with a bug in the code.
+        """Run tests up to the first that fails, for at most ``seconds`` of processor time, with a
+        bug in the code.
 
         The run ends as "not planted" where the bug is not one inside of a function.
         """
@@ -58,7 +59,10 @@ class Collected:
         return self._passing[test]
 
     def note(self, tests: Sequence[str], seconds: float, covered: Path) -> dict[str, float]:
-        """Run tests, note in a file the lines that each of them runs, and return their seconds."""
+        """Run tests, note in a file the lines that each of them runs, and return their seconds.
+
+        Where ``seconds`` of processor time do not suffice, there is no file.
+        """
         return self._asked(tests, seconds, covered=str(covered))[1]
 
     def _asked(
@@ -70,7 +74,7 @@ class Collected:
         self._requests.flush()
         answer = _line(self._answers)
         ran = [line.split(" ", 1) for line in answer["ran"]]
-        starts = [*(float(start) for start, _ in ran), answer["at"]]
+        starts = [*(float(start) for start, _ in ran), answer["seconds"]]
         taken = {
             name: after - start
             for (_, name), (start, after) in zip(ran, pairwise(starts), strict=True)

@@ -275,10 +275,25 @@ def test_results_are_kept_until_the_code_changes(tmp_path: Path) -> None:
     kept = json.loads(results.read_text())
     counts = kept["packages"]["by hand"]
     assert [counts[n] for n in ("possible", "planted", "killed", "survived")] == [3, 2, 1, 1]
-    assert kept["not killed"] == [f"survived: {second.name}"]
+    assert kept["unnoticed"] == [f"{second.key} survived: {second.name}"]
     assert report.known(results) == {first.key: "killed", second.key: "survived"}
     report.keep([], [first, third], results)  # the code of the second has changed
     assert report.known(results) == {first.key: "killed"}
+
+
+def test_what_nobody_can_see_is_kept_with_the_reason(tmp_path: Path) -> None:
+    first, second = (mutant.planted(ROOT) for mutant in MUTANTS[:2])
+    results = tmp_path / "results"
+    report.keep([Trial(first, "survived", "", 1.0)], [first, second], results)
+    report.keep([], [first, second], results, {first.key: "Both ways give 0."})
+    report.keep([Trial(first, "survived", "", 1.0)], [first, second], results)
+    kept = json.loads(results.read_text())
+    assert kept["equivalent"] == {first.key: f"{first.name}: Both ways give 0."}
+    assert (kept["unnoticed"], report.known(results)) == ([], {first.key: "equivalent"})
+    counts = kept["packages"]["by hand"]
+    assert [counts[n] for n in ("planted", "survived", "equivalent")] == [1, 0, 1]
+    report.keep([], [second], results)  # the code of the first has changed
+    assert json.loads(results.read_text())["equivalent"] == {}
 
 
 def test_a_sample_has_each_function_before_any_has_two() -> None:
