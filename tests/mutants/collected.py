@@ -34,6 +34,7 @@ class Collected:
 
     workshop: Workshop
     tests: tuple[str, ...]
+    _ran_before: frozenset[tuple[str, str]]
     _folder: Path
     _requests: IO[str]
     _answers: IO[str]
@@ -51,6 +52,11 @@ class Collected:
             name = bug.definition.name
             planted = {"path": path, "name": name, "text": bug.text}
         return self._asked(tests, seconds, **planted)[0]
+
+    def ran_before(self, bug: Bug) -> bool:
+        """Whether the function with a bug ran before any test: what it gave then is kept."""
+        path = str(self.workshop.root / bug.definition.imported_path)
+        return (path, bug.definition.name) in self._ran_before
 
     def passes(self, test: str) -> bool:
         """Whether a test passes while no bug is in the code."""
@@ -114,7 +120,9 @@ def collected(workshop: Workshop, *tests: str) -> Iterator[Collected]:
         os.close(asked)
         os.close(answered)
         try:
-            yield Collected(workshop, tuple(_line(back)["tests"]), Path(folder), to, back)
+            first = _line(back)
+            ran_before = frozenset((path, name) for path, name in first["ran before"])
+            yield Collected(workshop, tuple(first["tests"]), ran_before, Path(folder), to, back)
         except EOFError:
             text = (Path(folder) / "log").read_text("utf-8", "replace")[-2000:]
             raise RuntimeError(f"pytest ended before it was told to:\n{text}") from None

@@ -13,10 +13,11 @@ import json
 import os
 import resource
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import IO, Any
 
 import coverage
@@ -29,12 +30,17 @@ REQUESTS, ANSWERS = "MUTANTS_REQUESTS", "MUTANTS_ANSWERS"
 """Environment variables: the numbers of the pipes."""
 
 
+_RAN_BEFORE: set[CodeType] = set()
+"""What ran while modules were imported and tests collected."""
+
+
 class NotPlantedError(Exception):
     """A change that needs modules to be imported again."""
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool:
     """In place of running all tests: do what is asked for until nobody asks."""
+    sys.settrace(None)
     # Collecting froze what there is; functions in frozen generations are not listed.
     gc.unfreeze()
     items = {item.nodeid: item for item in session.items}
@@ -42,7 +48,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
         os.fdopen(int(os.environ.pop(REQUESTS))) as requests,
         os.fdopen(int(os.environ.pop(ANSWERS)), "w") as answers,
     ):
-        _answer(answers, {"tests": list(items)})
+        ran_before = [(code.co_filename, code.co_qualname) for code in _RAN_BEFORE]
+        _answer(answers, {"tests": list(items), "ran before": ran_before})
         for line in requests:
             request = json.loads(line)
             chosen = [items[name] for name in request["tests"] if name in items]
@@ -165,3 +172,11 @@ def noted(covered: str | None) -> Iterator[Callable[[str], object]]:
     finally:
         measured.stop()
         measured.save()
+
+
+def _note_call(frame: FrameType, event: str, argument: object) -> None:
+    _RAN_BEFORE.add(frame.f_code)
+
+
+if REQUESTS in os.environ:
+    sys.settrace(_note_call)

@@ -166,15 +166,23 @@ def twice(a):
     while a < 0:
         a += 1
     return 2 * a
+
+def made():
+    return 7
+
+MADE = made()
 """
 _TESTS = """
-from spaces.f import limit, twice
+from spaces.f import MADE, limit, made, twice
 
 def test_limit():
     assert (limit(3), limit(30)) == (3, 10)
 
 def test_twice():
     assert twice(-1) == 0
+
+def test_made():
+    assert made() and MADE == 7
 
 def test_broken():
     assert limit(3) == 3 and False
@@ -207,10 +215,10 @@ def lines(server: Collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
     numbers: list[int] = []
     found = covering.note([server], server.tests, numbers.append, tmp_path / "covering")
-    assert numbers == [0, 3]
+    assert numbers == [0, 4]
     assert found.seconds.keys() == set(server.tests)
     again = covering.note([server], server.tests, numbers.append, tmp_path / "covering")
-    assert numbers[2:] == [3]
+    assert numbers[2:] == [4]
     assert again.seconds == found.seconds
     return found
 
@@ -245,6 +253,8 @@ def test_bugs_are_noticed_by_the_tests_that_run_their_lines(
         "twice: `1`: `2`": ("killed", "test_twice"),
         "twice: `2 * a`: `2 // a`": ("killed", "test_twice"),
         "twice: `2`: `3`": unnoticed,
+        # It ran when it was imported; only a process that imports it again notices.
+        "made: `7`: `8`": ("killed", "test_made"),
     }
     assert (server.workshop.root / "spaces/f.py").read_text() == _PRODUCT
 

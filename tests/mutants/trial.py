@@ -61,9 +61,9 @@ def attempt(server: Collected, bug: Bug, covering: Covering | None) -> Trial:
 def _with_bug(server: Collected, bug: Bug, tests: Sequence[str], covering: Covering | None) -> Run:
     seconds = covering.seconds if covering else {}
     run = server.run(tests, 10.0 + 5.0 * _expected(tests, seconds), bug)
-    if run.end not in ("not planted", "passed", "broken"):
+    passed_for_good = run.end == "passed" and not server.ran_before(bug)
+    if passed_for_good or run.end not in ("not planted", "passed", "broken"):
         return run
-    # Some code ran when it was imported, or runs in processes that tests start.
     asked = tests if bug.tests else _quickest(tests, seconds, _ANEW)
     anew = server.workshop.with_bug(bug, asked, 30.0 + 5.0 * _expected(asked, seconds))
     return evolve(anew, seconds=run.seconds + anew.seconds)
