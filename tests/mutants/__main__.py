@@ -11,7 +11,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -60,8 +60,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--equivalent",
         nargs=2,
+        action="append",
         metavar=("KEY", "REASON"),
-        help="note that nobody can see a bug, and why",
+        help="note that nobody can see a bug, and why; may be given several times",
     )
     return parser.parse_args()
 
@@ -70,7 +71,7 @@ def main() -> None:
     """Exits with 1 where a bug of this run was not noticed."""
     given = arguments()
     if given.equivalent:
-        _excuse(*given.equivalent)
+        _excuse(dict(given.equivalent))
         return
     console = Console()
     with _workshops(given.processes) as workshops:
@@ -91,21 +92,27 @@ def main() -> None:
         trials: list[Trial] = []
         with _servers(workshops, _needed(bugs, map_of_lines, workshops[0])) as servers:
             deadline = time.monotonic() + seconds
-            for trial in _planted(servers, bugs, map_of_lines, deadline, console):
-                trials.append(trial)
-                if len(trials) % _KEPT_TOGETHER == 0:
-                    report.keep(trials, everything)
-        report.keep(trials, everything)
+            try:
+                for trial in _planted(servers, bugs, map_of_lines, deadline, console):
+                    trials.append(trial)
+                    if len(trials) % _KEPT_TOGETHER == 0:
+                        report.keep(trials, everything)
+            finally:
+                report.keep(trials, everything)
     console.print(report.table(trials))
     console.print(f"Written to {report.RESULTS}.")
     sys.exit(any(trial.fate not in NOTICED for trial in trials))
 
 
-def _excuse(key: str, reason: str) -> None:
+def _excuse(reasons: Mapping[str, str]) -> None:
     everything = every_bug(ROOT)
-    if all(bug.key != key for bug in everything):
-        sys.exit(f"No bug has the key {key}; a bug that no test notices is printed with its key.")
-    report.keep([], everything, equivalent={key: reason})
+    unknown = reasons.keys() - {bug.key for bug in everything}
+    if unknown:
+        sys.exit(
+            f"No bug has the key {', '.join(sorted(unknown))}; a bug that no test notices is "
+            "printed with its key."
+        )
+    report.keep([], everything, equivalent=reasons)
 
 
 def _asked(bugs: Sequence[Bug], given: argparse.Namespace) -> list[Bug]:

@@ -101,8 +101,9 @@ class C:
         """What f gives: 3."""
         if a < b and not self.off:
             raise ValueError(f"{a + 1} is below {b}.")
+        word = "a word" if a < b else f"{a} words"
         for i in range(a):
-            self.seen = i
+            self.seen = zip(i, i, strict=True)
             a += min(i, 5)
         return -a if self.off is None else a // 2
 
@@ -120,8 +121,10 @@ def test_small_changes_of_a_function() -> None:
         "`a < b`: `a >= b`",
         "`not self.off`: without its sign",
         "`raise ValueError(f'{a + 1} is below {b}.')`: left out",
+        "`a < b`: `a <= b` (2)",
+        "`a < b`: `a >= b` (2)",
         "`range(a)`: one less",
-        "`self.seen = i`: left out",
+        "`self.seen = zip(i, i, strict=True)`: left out",
         "`a += min(i, 5)`: left out",
         "`min(i, 5)`: `max`",
         "`5`: `6`",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import accumulate
 from typing import Literal
 
@@ -96,10 +97,18 @@ def _chosen(server: Collected, bug: Bug, covering: Covering | None) -> Sequence[
     running = [test for test in covering.tests(bug) if test in collected]
     # One test runs the lines of a fixture or a cache, and others of its file look at the result.
     files = {test.partition("::")[0] for test in running}
+    if not files and server.ran_before(bug):
+        return _quickest(_one_of_each_file(covering, collected), covering.seconds, _ANEW)
     beside = collected & covering.seconds.keys() - set(running)
     beside = {test for test in beside if test.partition("::")[0] in files}
     others = sorted(beside, key=lambda test: (covering.seconds[test], test))
     return _quickest([*running, *others], covering.seconds, BUDGET)
+
+
+def _one_of_each_file(covering: Covering, collected: AbstractSet[str]) -> list[str]:
+    """The quickest test of each file, for what only runs when it is imported: any may notice it."""
+    tests = sorted(collected & covering.seconds.keys(), key=covering.seconds.__getitem__)
+    return list({test.partition("::")[0]: test for test in reversed(tests)}.values())[::-1]
 
 
 def _fate(run: Run) -> Fate:
