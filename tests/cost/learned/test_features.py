@@ -18,7 +18,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import cast
 from spaces.model.expressions.functions import exp
-from spaces.model.expressions.types import Float32, UInt8
+from spaces.model.expressions.types import Float32, Int32, UInt8, UInt16
 from tests.cpus import FOUR_CORES
 
 
@@ -139,6 +139,20 @@ def test_features_of_the_algorithm() -> None:
         "sum_real": 2, "function_real": 1, "pointwise_func": 1, "broadcast_image": 1,
         "slice_func": 1, "expr_branching": 2,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("type", "width"), [(UInt8, "bits8"), (UInt16, "bits16"), (Int32, "wide"), (Float32, "real")]
+)
+def test_operations_count_by_the_width_of_their_values(type, width) -> None:
+    x, image, f = Var("x"), ImageParam(type, 1, "image"), Func("f")
+    f[x] = image[x] + image[x + 1]
+    pipe = pipeline(f, estimates={f: [8]})
+    batch = Batch.of(pipe, schedule(pipe).schedule)
+    (stage,) = batch.features.stages
+    found = algorithm_features(batch.features, stage)
+    sums = {name: number for name, number in found.items() if name.startswith("sum_") and number}
+    assert sums == {f"sum_{width}": 1}
 
 
 def test_the_parts_of_reuse_are_its_price() -> None:
