@@ -96,12 +96,13 @@ def _chosen(server: Collected, bug: Bug, covering: Covering | None) -> Sequence[
     collected = set(server.tests)
     running = [test for test in covering.tests(bug) if test in collected]
     # One test runs the lines of a fixture or a cache, and others of its file look at the result.
+    # Tests whose lines are not known come first: they are new.
     files = {test.partition("::")[0] for test in running}
     if not files and server.ran_before(bug):
         return _quickest(_one_of_each_file(covering, collected), covering.seconds, _ANEW)
-    beside = collected & covering.seconds.keys() - set(running)
-    beside = {test for test in beside if test.partition("::")[0] in files}
-    others = sorted(beside, key=lambda test: (covering.seconds[test], test))
+    seconds = covering.seconds
+    beside = {test for test in collected - set(running) if test.partition("::")[0] in files}
+    others = sorted(beside, key=lambda test: (test in seconds, seconds.get(test, 1.0), test))
     return _quickest([*running, *others], covering.seconds, BUDGET)
 
 
