@@ -102,8 +102,9 @@ def _chosen(server: Collected, bug: Bug, covering: Covering | None) -> Sequence[
         return _quickest(_one_of_each_file(covering, collected), covering.seconds, _ANEW)
     seconds = covering.seconds
     beside = {test for test in collected - set(running) if test.partition("::")[0] in files}
-    others = sorted(beside, key=lambda test: (test in seconds, seconds.get(test, 1.0), test))
-    return _quickest([*running, *others], covering.seconds, BUDGET)
+    new = sorted(beside - seconds.keys())
+    others = sorted(beside & seconds.keys(), key=lambda test: (seconds[test], test))
+    return _quickest([*new, *running, *others], seconds, BUDGET)
 
 
 def _one_of_each_file(covering: Covering, collected: AbstractSet[str]) -> list[str]:
