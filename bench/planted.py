@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 BY_HAND = "by hand"
-HEADS = ("package", "possible", "planted", "noticed", "unnoticed", "equivalent")
+HEADS = ("package", "possible", "planted", "noticed", "unnoticed", "not run", "equivalent")
 
 Counts = Mapping[str, int]
 
@@ -42,7 +42,8 @@ def of_packages(packages: Mapping[str, Counts]) -> list[tuple[str, ...]]:
             f"{counts['possible']:,}",
             f"{counts['planted']:,}",
             f"{_noticed(counts):,}",
-            f"{counts['survived'] + counts['not run']:,}",
+            f"{counts['survived']:,}",
+            f"{counts['not run']:,}",
             f"{counts['equivalent']:,}",
         )
         for name, counts in packages.items()

@@ -308,7 +308,8 @@ def _trust() -> str:
         return checks
     return (
         f"{checks}\n\nSmall changes of functions, planted one at a time. Unnoticed: each needs a "
-        f"test. Equivalent: nobody can see the change.\n\n{_table(planted.HEADS, of_packages)}"
+        "test. Not run: no test of the folders noted so far runs the lines. Equivalent: nobody "
+        f"can see the change.\n\n{_table(planted.HEADS, of_packages)}"
     )
 
 

@@ -127,7 +127,7 @@ def _changes(node: ast.expr | ast.stmt) -> Iterator[Change]:
         case ast.Call(ast.Name("range"), [*first, last], []):
             shorter = ast.BinOp(last, ast.Sub(), ast.Constant(1))
             yield "one less", ast.Call(node.func, [*first, shorter], [])
-        case ast.IfExp(_, body, orelse) if _is_sentence(body) and _is_sentence(orelse):
+        case ast.IfExp(_, body, orelse) if _are_words(body, orelse):
             return
         case ast.IfExp(test, body, orelse):
             yield "arms exchanged", ast.IfExp(test, orelse, body)
@@ -141,14 +141,12 @@ def _changes(node: ast.expr | ast.stmt) -> Iterator[Change]:
             yield "left out", None
 
 
-def _is_sentence(node: ast.expr) -> bool:
-    """Whether it is text for people to read: words, or text with values in it."""
-    match node:
-        case ast.JoinedStr():
-            return True
-        case ast.Constant(str() as text):
-            return " " in text
-    return False
+def _are_words(*nodes: ast.expr) -> bool:
+    """Whether all are texts, and some for people to read: with spaces, or with values in them."""
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    filled = sum(isinstance(node, ast.JoinedStr) for node in nodes)
+    are_texts = all(isinstance(text, str) for text in texts) and len(texts) + filled == len(nodes)
+    return are_texts and (filled > 0 or any(" " in str(text) for text in texts))
 
 
 def _comparisons(node: ast.Compare) -> Iterator[Change]:

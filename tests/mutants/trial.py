@@ -89,8 +89,8 @@ def _chosen(server: Collected, bug: Bug, covering: Covering | None) -> Sequence[
         named = [t for t in server.tests if t.partition("::")[0].endswith(bug.tests)]
         if covering is None:
             return named
-        running = set(covering.tests(bug))
-        return sorted(named, key=lambda t: (t not in running, covering.seconds.get(t, 1.0)))
+        likely = set(covering.tests(bug))
+        return sorted(named, key=lambda t: (t not in likely, covering.seconds.get(t, 1.0)))
     if covering is None:
         return []
     collected = set(server.tests)

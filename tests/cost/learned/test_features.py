@@ -203,3 +203,13 @@ def test_a_func_is_read_from_where_both_funcs_find_room(width, height, place) ->
         for one in ("l1", "l2", "memory")
     }
     assert read == dict.fromkeys(read, 0.0) | {place: width * (height + 1) * 4}
+
+
+def test_lanes_past_the_end_are_idle() -> None:
+    """The last of four vectors of 16 lanes has 12 values."""
+    pipe = _pair(60, 32)
+    vectors = schedule(pipe).split("x", "x", "xv", 16, "guard_with_if").vectorize("xv")
+    features = Batch.of(pipe, vectors.schedule).features
+    *_, (view, numbers) = schedule_features(features, FOUR_CORES)
+    assert view.stage.func == "out"
+    assert numbers["idle_lane_wastage"] == pytest.approx(1 - 60 / 64)
