@@ -509,6 +509,7 @@ from spaces.enumerate.search.neighbours.optuna_search import (
 from spaces.enumerate.search.neighbours.random_draws import RandomDraws as RandomDraws
 from spaces.enumerate.search.stagewise.stagewise import Stagewise as Stagewise
 from spaces.enumerate.search.quick_search import QuickSearch as QuickSearch
+from spaces.enumerate.search.improvements import Improvement as Improvement
 from spaces.enumerate.search.events import (
     Event as Event,
     Expanded as Expanded,
@@ -598,10 +599,41 @@ from spaces.tuning.export import (
 )
 from spaces.tuning.damage import find_damage as find_damage, Damage as Damage
 
+# Tuning by the results of another study
+from spaces.tuning.recorded import (
+    replay_strategy as replay_strategy,
+    RecordedMeasurer as RecordedMeasurer,
+)
+
+# Plots of studies
+from spaces.tuning.plots.study_record import (
+    study_record as study_record,
+    StudyRecord as StudyRecord,
+)
+from spaces.tuning.plots.plot import (
+    study_plot as study_plot,
+    Plot as Plot,
+    NothingToPlotError as NothingToPlotError,
+)
+from spaces.tuning.plots.kinds import PlotKind as PlotKind
+from spaces.tuning.plots.figures import PlotsUnavailable as PlotsUnavailable
+from spaces.tuning.plots.progress import study_progress as study_progress
+from spaces.tuning.plots.funnel import study_funnel as study_funnel
+from spaces.tuning.plots.predictions import study_predictions as study_predictions
+from spaces.tuning.plots.standing import study_standings as study_standings
+from spaces.tuning.plots.decisions import (
+    study_decisions as study_decisions,
+    shared_by_best as shared_by_best,
+)
+
 # Pages
 from spaces.pages.report import (
     report as report,
     Report as Report,
+)
+from spaces.pages.study_report import (
+    study_report as study_report,
+    StudyReport as StudyReport,
 )
 
 # Apps

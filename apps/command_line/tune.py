@@ -60,9 +60,10 @@ from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from spaces.tuning.schema import StoreError
+from spaces.tuning.sources import START
 from spaces.tuning.store import MEMORY, TuningStore, default_store
 from spaces.tuning.strategies import DEFAULT, UnknownTuningStrategyError
-from spaces.tuning.study import START, BusyStudyError, Study
+from spaces.tuning.study import BusyStudyError, Study
 from spaces.tuning.trial import fastest
 from spaces.tuning.tune import tune as tune_pipeline
 

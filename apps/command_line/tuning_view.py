@@ -20,7 +20,8 @@ from rich.text import Text
 from spaces.apps.command_line.console import complain
 from spaces.apps.command_line.progress import EVERY
 from spaces.markup.terminal import visible
-from spaces.tuning.study import REFERENCE, START, Study
+from spaces.tuning.sources import REFERENCE, START
+from spaces.tuning.study import Study
 from spaces.tuning.trial import Trial
 
 

@@ -17,7 +17,9 @@ from spaces.cost.pool import MeasuringPool
 from spaces.cost.registry import default_model
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.markup.card import card, listing
-from spaces.markup.element import share_bar, table
+from spaces.markup.charts.chart import without_hints
+from spaces.markup.charts.svg import chart_svg
+from spaces.markup.element import Markup, share_bar, table
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.articles import shown_kind
@@ -37,9 +39,16 @@ from spaces.tuning.fitted_models import load_model
 from spaces.tuning.identity import TuningMachine, this_machine
 from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.opening_search import OpeningSearch
+from spaces.tuning.plots.charts import trials_chart
+from spaces.tuning.plots.kinds import PlotKind
+from spaces.tuning.plots.plot import Plot, study_plot
+from spaces.tuning.plots.progress import study_progress
+from spaces.tuning.plots.study_record import StudyRecord, study_record
 from spaces.tuning.pooled_run import PooledRun
 from spaces.tuning.retries import ATTEMPTS
 from spaces.tuning.running import TURN, StudyRun
+from spaces.tuning.schema import StoreError
+from spaces.tuning.sources import KEPT, REFERENCE, START
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import SearchingStrategy, TuningStrategy
@@ -50,15 +59,6 @@ Callback: TypeAlias = Callable[["Study", Trial], None]
 """Called after each result."""
 
 log = logging.getLogger("spaces.tuning")
-
-REFERENCE = "reference"
-"""The source of the schedule that runs beside all others."""
-
-START = "start"
-"""The source of schedules that the user gives."""
-
-KEPT = "kept"
-"""The source of schedules that were fast elsewhere."""
 
 SEARCHING = 30.0
 """The most seconds in which a new study finds the schedule that runs beside all others."""
@@ -136,7 +136,42 @@ class Study:
         told = table(("trial", "from", "time / reference", ""), rows) if rows else None
         many = f"{about}: {self.told} of {amount(len(self._trials), 'trial')} measured"
         schedule = listing(str(best[0].schedule)) if best else None
-        return card(f"Study {self.id}", many, told, schedule)
+        return card(f"Study {self.id}", many, self._drawn_progress(), told, schedule)
+
+    def _drawn_progress(self) -> Markup | None:
+        """The fastest schedule against the number of results; None if the store is closed."""
+        try:
+            points = study_progress(self.record())
+        except StoreError:
+            return None
+        chart = trials_chart(points)
+        return None if chart is None else chart_svg(without_hints(chart))
+
+    def record(self) -> StudyRecord:
+        """What the store knows about the study: the source of its tables and plots.
+
+        Raises:
+            StoreError: the store is closed or damaged.
+        """
+        return study_record(self.store, self.id, self._trials)
+
+    def plot(self, kind: PlotKind | str = PlotKind.TRIALS) -> Plot:
+        """A plot of the study. It shows itself in notebooks; with the extra ``plots`` it gives a
+        figure of matplotlib, and writes pictures.
+
+        Args:
+            kind: which one (:class:`PlotKind`): the fastest schedule against ``trials`` or
+                ``time``, the ``funnel``, ``predictions`` beside measurements, ``decisions`` as
+                parallel coordinates, or the ``standing`` beside schedules by hand.
+
+        Raises:
+            ValueError: no plot has this name.
+            NothingToPlotError: the study has no numbers for this plot yet.
+            StoreError: the store is closed or damaged.
+
+        >>> study.plot("predictions").write("predictions.png")
+        """
+        return study_plot(self.record(), kind)
 
     def __repr__(self) -> str:
         about = f"{self.space.pipeline.name} for {self.space.device.name}"

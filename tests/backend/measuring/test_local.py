@@ -132,7 +132,7 @@ def test_illegal_schedules_and_sizes_that_do_not_fit_are_told() -> None:
 
 @pytest.mark.usefixtures("started_workers")
 def test_a_worker_serves_several_pipelines() -> None:
-    measurer: Measurer = LocalMeasurer(limits=FEW)
+    measurer: Measurer = LocalMeasurer(limits=FEW, workers=1)
     assert isinstance(measurer, Measurer)
     with measurer:
         for pipe in (COPIED, blur(64, 32), COPIED):
