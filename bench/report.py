@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from bench import (
     gpu_found,
     gpu_static,
     halide_pipelines,
+    planted,
 )
 from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.cost_quality.measured_sets import MeasuredSet
@@ -313,26 +313,17 @@ def _trust() -> str:
             f"{runs['compiled'] + runs['interpreted']:,}",
             "every run equals the reference",
         ),
-        *_planted(mutants["packages"]),
+        *planted.rows(mutants["packages"]),
     ]
-    return _table(("check", "cases", "found"), rows)
-
-
-def _planted(packages: Mapping[str, Mapping[str, int]]) -> list[tuple[str, str, str]]:
-    """Rows for the bugs by hand and for the small changes of functions, as far as these ran."""
-    by_hand = packages["by hand"]
-    changes: Counter[str] = Counter()
-    for name, counts in packages.items():
-        changes.update({} if name == "by hand" else counts)
-    rows = [("mistakes by hand, planted one at a time", by_hand)]
-    if changes["planted"]:
-        drawn = f"small changes of functions, drawn from {changes['possible']:,}"
-        rows.append((drawn, changes))
-    return [
-        (f"{what}: `python -m tests.mutants`", f"{counts['planted']:,}",
-         f"tests notice {counts['killed']:,}; no test runs the lines of {counts['not run']:,}")
-        for what, counts in rows
-    ]  # fmt: skip
+    checks = _table(("check", "cases", "found"), rows)
+    of_packages = planted.of_packages(mutants["packages"])
+    if not of_packages:
+        return checks
+    return (
+        f"{checks}\n\nSmall changes of functions, planted one at a time. Unnoticed: each needs a "
+        "test. Not run: no test of the folders noted so far runs the lines. Equivalent: nobody "
+        f"can see the change.\n\n{_table(planted.HEADS, of_packages)}"
+    )
 
 
 def _throughput() -> str:

@@ -44,6 +44,10 @@ def _loops(pipe: Pipeline, text: str) -> dict[str, LoopFeatures]:
         # A third of a row, and five thirds of it; two rows, and three pairs of rows.
         ("f.fuse(x, y, t).split(t, o, i, 4)", {"i": {"x": 4, "y": 1}, "o": {"x": 3, "y": 5}}),
         ("f.fuse(x, y, t).split(t, o, i, 24)", {"i": {"x": 12, "y": 2}, "o": {"x": 1, "y": 3}}),
+        (
+            "f.fuse(x, y, t).fuse(t, c, t).split(t, o, i, 4)",
+            {"i": {"x": 4, "y": 1, "c": 1}, "o": {"x": 3, "y": 5, "c": 3}},
+        ),
         # Tiles of 4 x 1, in one loop over tiles; and a dimension that is put together again.
         ("f.split(x, xo, xi, 4).fuse(xo, y, t)", {"xi": {"x": 4}, "t": {"x": 3, "y": 5}}),
         ("f.split(x, xo, xi, 4).fuse(xi, xo, t)", {"t": {"x": 12}}),

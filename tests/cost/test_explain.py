@@ -394,3 +394,16 @@ def test_what_cannot_be_compared_is_refused() -> None:
         with pytest.raises(error) as raised:
             spaces.explain(first, second)  # type: ignore[arg-type]
         assert all(word in str(raised.value) for word in words), raised.value
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, math.inf), (0, 5), (-1, 5)])
+def test_no_ratio_is_told_of_costs_that_have_none(first: float, second: float) -> None:
+    """Costs of a user's function, by the Funcs that are not inlined."""
+
+    def weigh(batch: spaces.Batch) -> NDArray[np.float64]:
+        return batch.full(first if len(batch.features.funcs) == 1 else second)
+
+    pipeline = blur(64, 32)
+    both = checked(pipeline, ""), checked(pipeline, "blur_x.compute_root()")
+    (head, *_) = str(spaces.explain(*both, weigh)).splitlines()
+    assert head.endswith(f", the second {second:g}.")

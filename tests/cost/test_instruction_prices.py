@@ -126,3 +126,13 @@ def test_channels_that_are_written_out_are_woven() -> None:
     assert cost_of(pipe, apart, store=100.0, scatter=1.0) == 3 * SIZE
     assert cost_of(pipe, woven, store=1.0, scatter=100.0) == 3 * VECTORS
     assert cost_of(pipe, woven, store=1.0, shuffle=1.0) == (1 + 2) * 3 * VECTORS
+
+
+@pytest.mark.parametrize("lanes", ["xv, yv", "yv, xv"])
+def test_vectors_of_several_lines_are_not_woven(lanes: str) -> None:
+    y, image, f, c = Var("y"), ImageParam(Float32, 2, "image"), Func("f"), Var("c")
+    f[c, X, y] = image[X, y] + cast(Float32, c)
+    pipe = pipeline(f, estimates={f: [3, 64, 16]})
+    text = f"split(x, x, xv, 4).split(y, y, yv, 2).reorder({lanes}, c, x, y)"
+    text = f"f.bound(c, 0, 3).{text}.vectorize(xv).vectorize(yv).unroll(c)"
+    assert cost_of(pipe, parse_schedule(text, pipe), store=100.0, scatter=1.0) == 3 * 64 * 16

@@ -47,6 +47,11 @@ def test_few_values_say_little() -> None:
     assert interval_of_median([1e-3, 1e3])[1] < math.inf
 
 
+def test_half_of_all_medians_lie_between_two_values() -> None:
+    """Both values lie on the same side of it in one of two cases."""
+    assert interval_of_median([3.0, 1.0], confidence=0.5) == (1.0, 3.0)
+
+
 @pytest.mark.parametrize("count", [2, 3, 5, 6, 15])
 @pytest.mark.parametrize("spikes", [0.0, 0.2])
 def test_intervals_hold_as_often_as_they_say(count: int, spikes: float) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import mul
+
 import numpy as np
 import pytest
 from attrs import evolve
@@ -60,6 +63,15 @@ def test_sums_in_registers_are_stored_once(text: str, stores: float, pointers: f
     assert cost_of(pipe, chosen, store=1.0) == pytest.approx(VALUES * (1 + stores))
     # The terms are loaded each, and the sums as often as they are stored.
     assert cost_of(pipe, chosen, load=1.0) == pytest.approx(VALUES * (10 + stores + pointers))
+
+
+def test_a_body_that_reads_many_buffers_loads_pointers_again() -> None:
+    """One pointer for each of 14 images and one for the Func itself: there is place for 12."""
+    images = [ImageParam(Float32, 2, f"input{number}") for number in range(14)]
+    f = Func("f")
+    f[X, Y] = sum((image[X, Y] for image in images[1:]), images[0][X, Y])
+    pipe = pipeline(f, estimates={f: [64, 32]})
+    assert cost_of(pipe, Schedule.default(pipe), load=1.0) == VALUES * (14 + 15 - 12)
 
 
 @pytest.mark.parametrize(
@@ -129,10 +141,19 @@ def test_a_term_waits_for_the_one_before(text: str, at_once: float) -> None:
     assert waiting == pytest.approx(4 * 1000 * VALUES / at_once)
 
 
-def test_sums_of_few_terms_overlap() -> None:
-    """A core takes up the next sums while the terms of a short one wait."""
-    each = cost_of(_sums(), Schedule.default(_sums()), latency=1.0) / (10 * VALUES)
-    assert 0.05 < each < 0.1
+@pytest.mark.parametrize("factors", [1, 2, 3])
+def test_sums_of_few_terms_overlap(factors: int) -> None:
+    """A core takes up the next sums of 10 terms while the terms of one wait, as many as 256
+    instructions hold. A term has a load and an operation for each factor; the sum is loaded and
+    stored once for 10 terms.
+    """
+    images = [ImageParam(Float32, 3, f"input{number}") for number in range(factors)]
+    f, r = Func("f"), RDom([(0, 10)], name="r")
+    f[X, Y] = 0.0
+    f[X, Y] += reduce(mul, (image[r.x, X, Y] for image in images))
+    pipe = pipeline(f, estimates={f: [64, 32]})
+    waiting = cost_of(pipe, Schedule.default(pipe), latency=1.0)
+    assert waiting == pytest.approx(10 * VALUES * 10 * (2 * factors + 0.2) / 256)
 
 
 def test_a_scan_stores_each_value() -> None:

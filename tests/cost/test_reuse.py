@@ -232,7 +232,8 @@ def test_a_parallel_loop_that_seldom_runs_costs_as_if_it_ran_once() -> None:
 
 def test_a_row_taken_up_again_and_again_is_found_each_time() -> None:
     """256 rows are more than a prefetcher remembers: column after column of 16 values finds each
-    of them 64 times. The few rows of a strip it follows.
+    of them 64 times, and column after column of one value 1024 times. The few rows of a strip it
+    follows.
     """
     image, f = ImageParam(Float32, 2, "input"), Func("f")
     f[X, Y] = image[X, Y]
@@ -241,8 +242,22 @@ def test_a_row_taken_up_again_and_again_is_found_each_time() -> None:
     strips = parse_schedule("f.split(x, x, xi, 16).split(y, y, yi, 8).reorder(xi, yi, x, y)", pipe)
     fitting = evolve(ONE_CORE, l2_bytes=64 * 1024, l3_bytes=64 * 1024)
     model = Reuse(fitting, free(row_from_l3=1.0, row_from_memory=1.0))
-    found = [float(model.cost(Batch.of(pipe, one))) for one in (columns, strips)]
-    assert found[0] == 64 * found[1]
+    narrow = parse_schedule("f.reorder(y, x)", pipe)
+    found = [float(model.cost(Batch.of(pipe, one))) for one in (strips, columns, narrow)]
+    assert found == [found[0], 64 * found[0], 1024 * found[0]]
+
+
+def test_cores_share_the_last_cache() -> None:
+    """A column of lines, 768 KiB, fits into the 2 MiB of each of four cores, not into 512 KiB."""
+    pipe = _column_sums(4096, 4096)
+    by_columns = parse_schedule("f.reorder(y, x)", pipe)
+
+    def moved(cores: int, l3_bytes: int) -> float:
+        device = evolve(FOUR_CORES, cores=cores, l3_bytes=l3_bytes)
+        return float(Reuse(device, free(line_from_memory=1.0)).cost(Batch.of(pipe, by_columns)))
+
+    assert moved(4, 8 << 20) == moved(1, 2 << 20)
+    assert moved(4, 2 << 20) == moved(1, 512 << 10) > 10 * moved(1, 2 << 20)
 
 
 def test_what_leaves_all_values_undefined_takes_no_time() -> None:

@@ -94,3 +94,17 @@ def test_lanes_along_the_dimension_of_stride_one_of_an_image_are_one_load() -> N
     by_colors, by_pixels = costs
     # 256 vectors of a quarter of a line each for each color
     assert (by_colors, by_pixels) == (4 * 1024, 4 * 256 * 1.25)
+
+
+def test_an_output_whose_strides_swap_its_vars_costs_what_it_costs_with_them_swapped() -> None:
+    image = ImageParam(Float32, 2, "input")
+    costs = []
+    for swapped, strides in ((False, (1, 256)), (False, (1024, 1)), (True, (1, 1024))):
+        out = Func("out")
+        out[(Y, X) if swapped else (X, Y)] = image[X, Y] * 2.0
+        for dimension, stride in enumerate(strides):
+            out.output_buffer().dim(dimension).set_stride(stride)
+        pipe = pipeline(out, estimates={out: [1024, 256] if swapped else [256, 1024]})
+        costs.append(_cost(REUSE, pipe, "out.reorder(x, y).vectorize(x, 8)"))
+    by_lines, by_columns, again = costs
+    assert by_columns == again != by_lines

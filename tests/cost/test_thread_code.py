@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from spaces.backend.compile_gpu import compile_gpu
 from spaces.backend.cuda.errors import CudaUnavailable
 from spaces.backend.cuda.nvrtc import available_archs
 from spaces.constraints.devices.device import device
+from spaces.constraints.devices.peaks import Peaks
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.features.thread_code import BASE, ThreadCode, registers_available, thread_code
@@ -78,6 +81,18 @@ def test_sums_stay_in_registers_and_factors_are_loaded_early() -> None:
     assert code.in_memory("sums", available=64) == 0
 
 
+def test_values_that_copies_share_are_loaded_once() -> None:
+    """Four pairs and one value more, in one line."""
+    x, y = Var("x"), Var("y")
+    image, out = ImageParam(Float32, 2, "image"), Func("out")
+    out[x, y] = image[2 * x, y] + image[2 * x + 1, y] + image[2 * x + 2, y]
+    pipe = pipeline(out, estimates={out: [512, 4096]})
+    code = _code(
+        pipe, parse_schedule("out.split(x, x, xu, 4).unroll(xu).gpu_tile(x, xi, 64)", pipe)
+    )
+    assert code.early == 2 * 4 + 1 + 2
+
+
 def test_an_index_that_a_loop_moves_is_in_local_memory() -> None:
     """Compilers know the trips of an inner loop of a split, and write it out; not those over a
     whole dimension.
@@ -133,6 +148,17 @@ def test_more_registers_never_cost_less(counted: int, more: int) -> None:
     assert few <= many
 
 
+def test_a_block_has_no_more_registers_than_there_are() -> None:
+    """1024 threads run with 64 registers each, however many they need."""
+    pipe = _product()
+    batch = Batch.of(pipe, _blocked(pipe, 4, 4, 64))
+    model = OccupancyModel.of(SM_90)
+    costs = {
+        float(model.with_registers({("out", 0): counted}).cost(batch)) for counted in (64, 65, 255)
+    }
+    assert len(costs) == 1
+
+
 @pytest.mark.parametrize("model", [OccupancyModel.of(SM_90), Roofline.of(SM_90)])
 def test_sums_without_a_register_cost_more(
     model: OccupancyModel | Roofline, monkeypatch: pytest.MonkeyPatch
@@ -147,6 +173,24 @@ def test_sums_without_a_register_cost_more(
     without = [float(model.cost(Batch.of(pipe, one))) for one in (spilling, small)]
     assert costs[0] > 1.01 * without[0]
     assert costs[1] == without[1]
+
+
+def test_an_access_to_local_memory_is_an_operation_and_moves_a_word() -> None:
+    """The seconds that local memory adds where only operations take time, and where only bytes."""
+    pipe = _product()
+    batch = Batch.of(pipe, _blocked(pipe, 8, 8, 64))
+
+    def local(operations: float, moved_bytes: float) -> float:
+        peaks = Peaks(
+            product="none", operations_per_second=operations, bytes_per_second=moved_bytes
+        )
+        spilling = float(Roofline(SM_90, peaks).cost(batch))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ThreadCode, "in_memory", lambda *_: 0)
+            return spilling - float(Roofline(SM_90, peaks).cost(batch))
+
+    assert local(math.inf, 1.0) == pytest.approx(4 * local(1.0, math.inf))
+    assert local(1.0, math.inf) > 0
 
 
 def test_code_that_no_cache_holds_is_fetched_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -20,14 +20,13 @@ from queue import SimpleQueue
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-from tests.examples import THOROUGH
 from tests.mutants import covering, report
 from tests.mutants.bug import Bug
 from tests.mutants.choosing import chosen, drawn, every_bug
 from tests.mutants.collected import Collected, collected
 from tests.mutants.covering import Covering
-from tests.mutants.trial import Trial, attempt
-from tests.mutants.workshop import Workshop, present_state
+from tests.mutants.trial import NOTICED, Trial, attempt
+from tests.mutants.workshop import ROOT, Workshop, present_state
 
 _KEPT_TOGETHER = 20
 """After so many bugs the results are written."""
@@ -55,38 +54,83 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, help="end after so many minutes")
     parser.add_argument("--processes", type=int, default=2, help="how many at a time")
     parser.add_argument("--again", action="store_true", help="plant what is known, too")
+    parser.add_argument(
+        "--unnoticed", action="store_true", help="plant again what no test has noticed"
+    )
+    parser.add_argument(
+        "--equivalent",
+        nargs=2,
+        action="append",
+        metavar=("KEY", "REASON"),
+        help="note that nobody can see a bug, and why; may be given several times",
+    )
     return parser.parse_args()
 
 
 def main() -> None:
     """Exits with 1 where a bug of this run was not noticed."""
     given = arguments()
+    if given.equivalent:
+        _excuse(dict(given.equivalent))
+        return
     console = Console()
-    with _servers(given.processes) as servers:
+    with _workshops(given.processes) as workshops:
         if given.cover:
-            _cover(servers, given.places, console)
+            with _servers(workshops, given.places or ["tests"]) as servers:
+                _cover(servers, given.places, console)
             return
-        root = servers[0].workshop.root
         try:
-            bugs = chosen(root, given.places, given.since)
+            bugs = chosen(workshops[0].root, given.places, given.since)
         except ValueError as error:
             sys.exit(str(error))
-        known = {} if given.again else report.known()
-        bugs = drawn([bug for bug in bugs if bug.key not in known], given.sample, given.seed)
+        bugs = drawn(_asked(bugs, given), given.sample, given.seed)
         map_of_lines = Covering.kept()
         if map_of_lines is None and any(not bug.tests for bug in bugs):
             sys.exit("Which tests run which lines is not known: give --cover first.")
         seconds = given.minutes * 60 if given.minutes else float("inf")
-        everything = every_bug(root)
+        everything = every_bug(workshops[0].root)
         trials: list[Trial] = []
-        for trial in _planted(servers, bugs, map_of_lines, time.monotonic() + seconds, console):
-            trials.append(trial)
-            if len(trials) % _KEPT_TOGETHER == 0:
+        with _servers(workshops, _needed(bugs, map_of_lines, workshops[0])) as servers:
+            deadline = time.monotonic() + seconds
+            try:
+                for trial in _planted(servers, bugs, map_of_lines, deadline, console):
+                    trials.append(trial)
+                    if len(trials) % _KEPT_TOGETHER == 0:
+                        report.keep(trials, everything)
+            finally:
                 report.keep(trials, everything)
-        report.keep(trials, everything)
     console.print(report.table(trials))
     console.print(f"Written to {report.RESULTS}.")
-    sys.exit(any(trial.fate != "killed" for trial in trials))
+    sys.exit(any(trial.fate not in NOTICED for trial in trials))
+
+
+def _excuse(reasons: Mapping[str, str]) -> None:
+    everything = every_bug(ROOT)
+    unknown = reasons.keys() - {bug.key for bug in everything}
+    if unknown:
+        sys.exit(
+            f"No bug has the key {', '.join(sorted(unknown))}; a bug that no test notices is "
+            "printed with its key."
+        )
+    report.keep([], everything, equivalent=reasons)
+
+
+def _asked(bugs: Sequence[Bug], given: argparse.Namespace) -> list[Bug]:
+    if given.again:
+        return list(bugs)
+    known = report.known()
+    asked = report.UNNOTICED if given.unnoticed else (None,)
+    return [bug for bug in bugs if known.get(bug.key) in asked]
+
+
+def _needed(
+    bugs: Sequence[Bug], map_of_lines: Covering | None, workshop: Workshop
+) -> Sequence[str]:
+    """Files of tests that may notice bugs: collecting all tests takes a while."""
+    if map_of_lines is None or any(bug.tests for bug in bugs):
+        return ["tests"]
+    files = {test.partition("::")[0] for test in map_of_lines.seconds}
+    return sorted(file for file in files if (workshop.root / file).exists())
 
 
 def _cover(servers: Sequence[Collected], places: Sequence[str], console: Console) -> None:
@@ -99,19 +143,22 @@ def _cover(servers: Sequence[Collected], places: Sequence[str], console: Console
 
 
 @contextmanager
-def _servers(count: int) -> Iterator[list[Collected]]:
-    """That many copies of the code as it is now, each with its tests collected."""
+def _workshops(count: int) -> Iterator[list[Workshop]]:
+    """That many copies of the code as it is now."""
     commit = present_state()
-    with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mutants"))
-        servers = []
-        for number in range(count):
-            root = Path(folder) / str(number)
+    with tempfile.TemporaryDirectory(prefix="mutants") as folder:
+        roots = [Path(folder) / str(number) for number in range(count)]
+        for root in roots:
             root.mkdir()
-            workshop = Workshop.at(root, commit)
-            asked = ("tests", "--ignore=tests/mutants", "--hypothesis-profile", THOROUGH)
-            servers.append(stack.enter_context(collected(workshop, *asked)))
-        yield servers
+        yield [Workshop.at(root, commit) for root in roots]
+
+
+@contextmanager
+def _servers(workshops: Sequence[Workshop], files: Sequence[str]) -> Iterator[list[Collected]]:
+    """The tests of some files or folders, collected in each copy."""
+    with ExitStack() as stack:
+        asked = (*files, "--ignore=tests/mutants")
+        yield [stack.enter_context(collected(workshop, *asked)) for workshop in workshops]
 
 
 def _planted(

@@ -34,13 +34,15 @@ class Collected:
 
     workshop: Workshop
     tests: tuple[str, ...]
+    _ran_before: frozenset[tuple[str, str]]
     _folder: Path
     _requests: IO[str]
     _answers: IO[str]
     _passing: dict[str, bool] = field(factory=dict)
 
     def run(self, tests: Sequence[str], seconds: float, bug: Bug | None = None) -> Run:
-        """Run tests up to the first that fails, for at most ``seconds``, with a bug in the code.
+        """Run tests up to the first that fails, for at most ``seconds`` of processor time, with a
+        bug in the code.
 
         The run ends as "not planted" where the bug is not one inside of a function.
         """
@@ -51,6 +53,11 @@ class Collected:
             planted = {"path": path, "name": name, "text": bug.text}
         return self._asked(tests, seconds, **planted)[0]
 
+    def ran_before(self, bug: Bug) -> bool:
+        """Whether the function with a bug ran before any test: what it gave then is kept."""
+        path = str(self.workshop.root / bug.definition.imported_path)
+        return (path, bug.definition.name) in self._ran_before
+
     def passes(self, test: str) -> bool:
         """Whether a test passes while no bug is in the code."""
         if test not in self._passing:
@@ -58,7 +65,10 @@ class Collected:
         return self._passing[test]
 
     def note(self, tests: Sequence[str], seconds: float, covered: Path) -> dict[str, float]:
-        """Run tests, note in a file the lines that each of them runs, and return their seconds."""
+        """Run tests, note in a file the lines that each of them runs, and return their seconds.
+
+        Where ``seconds`` of processor time do not suffice, there is no file.
+        """
         return self._asked(tests, seconds, covered=str(covered))[1]
 
     def _asked(
@@ -70,7 +80,7 @@ class Collected:
         self._requests.flush()
         answer = _line(self._answers)
         ran = [line.split(" ", 1) for line in answer["ran"]]
-        starts = [*(float(start) for start, _ in ran), answer["at"]]
+        starts = [*(float(start) for start, _ in ran), answer["seconds"]]
         taken = {
             name: after - start
             for (_, name), (start, after) in zip(ran, pairwise(starts), strict=True)
@@ -110,7 +120,9 @@ def collected(workshop: Workshop, *tests: str) -> Iterator[Collected]:
         os.close(asked)
         os.close(answered)
         try:
-            yield Collected(workshop, tuple(_line(back)["tests"]), Path(folder), to, back)
+            first = _line(back)
+            ran_before = frozenset((path, name) for path, name in first["ran before"])
+            yield Collected(workshop, tuple(first["tests"]), ran_before, Path(folder), to, back)
         except EOFError:
             text = (Path(folder) / "log").read_text("utf-8", "replace")[-2000:]
             raise RuntimeError(f"pytest ended before it was told to:\n{text}") from None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -21,24 +21,23 @@ from tests.mutants.definitions import Definition, in_text
 from tests.mutants.workshop import ROOT
 
 FOLDER = ROOT / "build" / "mutants"
-_PART = 100
+_PART = 50
 """Tests whose lines are noted before what is known is written."""
 
-_SECONDS = 900.0
-"""Time for a part."""
+_SECONDS = 300.0
+"""Processor time for a part."""
 
 
 @frozen
 class Covering:
-    """The tests that run each line, as they were at a commit.
+    """The tests that run each line.
 
     Attributes:
-        commit: whose lines they are.
-        seconds: how long each test takes.
+        noted: the processor time of each test in seconds, by the commit with whose code its lines
+            were noted.
     """
 
-    commit: str
-    seconds: dict[str, float]
+    noted: Mapping[str, Mapping[str, float]]
     _data: coverage.CoverageData = field(eq=False, repr=False)
 
     @staticmethod
@@ -46,10 +45,15 @@ class Covering:
         """What is known; None if nothing is."""
         if not (folder / "seconds.json").exists():
             return None
-        known = json.loads((folder / "seconds.json").read_text("utf-8"))
+        noted = json.loads((folder / "seconds.json").read_text("utf-8"))
         data = coverage.CoverageData(str(folder / "lines"))
         data.read()
-        return Covering(known["commit"], known["seconds"], data)
+        return Covering(noted, data)
+
+    @cached_property
+    def seconds(self) -> dict[str, float]:
+        """How long each test takes."""
+        return {test: time for tests in self.noted.values() for test, time in tests.items()}
 
     def tests(self, bug: Bug) -> list[str]:
         """The tests that run the lines of a bug, the quickest first.
@@ -57,21 +61,22 @@ class Covering:
         Where the definition is not what it was, all tests that ran any of its lines; none where it
         is new.
         """
-        before = definition_at(self.commit, bug.definition)
+        found = {test for commit in self.noted for test in self._at(commit, bug)}
+        return sorted(found, key=self.seconds.__getitem__)
+
+    def _at(self, commit: str, bug: Bug) -> Iterator[str]:
+        """Those of them whose lines are those of a commit."""
+        before = definition_at(commit, bug.definition)
         if before is None:
-            return []
-        first = before.first_line
+            return
         if meaning(before.node) == meaning(bug.definition.node):
-            moved = bug.definition.first_line - first
+            moved = bug.definition.first_line - before.first_line
             lines: Iterable[int] = (line - moved for line in bug.lines)
         else:
             lines = range(before.node.lineno + 1, (before.node.end_lineno or 0) + 1)
-        by_line = self._of_file(before.path)
-        found = {test for line in lines for test in by_line.get(line, ())}
-        return sorted(found & self.seconds.keys(), key=self.seconds.__getitem__)
-
-    def _of_file(self, path: str) -> dict[int, list[str]]:
-        return _lines(self._data, path)
+        by_line = _lines(self._data, before.path)
+        for line in lines:
+            yield from (test for test in by_line.get(line, ()) if test in self.noted[commit])
 
 
 @cache
@@ -114,16 +119,16 @@ def note(
 ) -> Covering:
     """Note the lines of those tests that no run before has noted, with several processes at a time.
 
-    Each part is written when it is noted; the next call goes on there. ``advance`` hears how many
-    tests have been noted since.
+    Each part is written when it is noted; the next call goes on there, whatever the code is then.
+    ``advance`` hears how many tests have been noted since.
     """
     folder.mkdir(parents=True, exist_ok=True)
     commit = servers[0].workshop.commit
     known = Covering.kept(folder)
-    seconds = dict(known.seconds) if known else {}
+    noted = {name: dict(seconds) for name, seconds in known.noted.items()} if known else {}
     data = coverage.CoverageData(str(folder / "lines"))
     data.read()
-    left = [test for test in tests if test not in seconds]
+    left = [test for test in tests if known is None or test not in known.seconds]
     advance(len(tests) - len(left))
     parts = [left[start : start + _PART] for start in range(0, len(left), _PART)]
     free: SimpleQueue[Collected] = SimpleQueue()
@@ -133,8 +138,7 @@ def note(
     def one(part: list[str]) -> tuple[Path, dict[str, float]]:
         server = free.get()
         try:
-            lines = server.workshop.root / f"lines_of_{part[0].__hash__()}"
-            return lines, server.note(part, _SECONDS, lines)
+            return _part(server, part)
         finally:
             free.put(server)
 
@@ -146,10 +150,23 @@ def note(
                 part_data.read()
                 data.update(part_data)
                 lines.unlink()
-            seconds |= {test: round(time, 4) for test, time in taken.items()}
-            made = {"commit": known.commit if known else commit, "seconds": seconds}
-            write_text(folder / "seconds.json", json.dumps(made))
+            noted.setdefault(commit, {}).update(
+                {test: round(time, 4) for test, time in taken.items()}
+            )
+            write_text(folder / "seconds.json", json.dumps(noted))
             advance(len(taken))
-    found = Covering.kept(folder)
-    assert found is not None
-    return found
+    return Covering(noted, data)
+
+
+def _part(server: Collected, tests: list[str]) -> tuple[Path, dict[str, float]]:
+    """The lines of some tests, in a file, and their seconds. A test that takes too long counts as
+    one that runs no line.
+    """
+    lines = server.workshop.root / f"lines_of_{tests[0].__hash__()}"
+    taken = server.note(tests, _SECONDS, lines)
+    slow: dict[str, float] = {}
+    while taken and not lines.exists():
+        slowest = max(taken, key=taken.__getitem__)
+        slow[slowest] = taken[slowest]
+        taken = server.note([test for test in tests if test not in slow], _SECONDS, lines)
+    return lines, taken | slow

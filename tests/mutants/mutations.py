@@ -44,15 +44,15 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 }
 _FUNCTIONS = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil"}
 
-_NOT_ASKED = {"__repr__", "__str__", "__rich__", "_repr_pretty_", "__dir__"}
+_NOT_ASKED = {"__repr__", "__str__", "__rich__", "_repr_pretty_", "_repr_html_", "__dir__"}
 """Functions that print, where a change is seldom a mistake."""
 
 
 def mutations(definition: Definition) -> tuple[Bug, ...]:
     """All small changes of a function, in the order of its lines.
 
-    Messages, annotations, decorators and assertions stay: what they say is not what a function
-    computes. A method that only prints has none.
+    Messages, annotations, decorators, assertions and what `zip` asserts stay: what they say is not
+    what a function computes. A method that only prints has none.
     """
     function = definition.node
     if not isinstance(function, ast.FunctionDef) or function.name in _NOT_ASKED:
@@ -95,7 +95,7 @@ def _documented(function: ast.FunctionDef) -> int:
 
 def _inner(node: ast.AST) -> Iterator[ast.AST]:
     match node:
-        case ast.Raise() | ast.Assert() | ast.JoinedStr():
+        case ast.Raise() | ast.Assert() | ast.JoinedStr() | ast.keyword("strict"):
             return
         case ast.AnnAssign():
             yield from (part for part in (node.target, node.value) if part is not None)
@@ -127,6 +127,8 @@ def _changes(node: ast.expr | ast.stmt) -> Iterator[Change]:
         case ast.Call(ast.Name("range"), [*first, last], []):
             shorter = ast.BinOp(last, ast.Sub(), ast.Constant(1))
             yield "one less", ast.Call(node.func, [*first, shorter], [])
+        case ast.IfExp(_, body, orelse) if _are_words(body, orelse):
+            return
         case ast.IfExp(test, body, orelse):
             yield "arms exchanged", ast.IfExp(test, orelse, body)
         case ast.If(test, body, []):
@@ -137,6 +139,14 @@ def _changes(node: ast.expr | ast.stmt) -> Iterator[Change]:
             yield "left out", None
         case ast.Assign([ast.Attribute() | ast.Subscript()], _):
             yield "left out", None
+
+
+def _are_words(*nodes: ast.expr) -> bool:
+    """Whether all are texts, and some for people to read: with spaces, or with values in them."""
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    filled = sum(isinstance(node, ast.JoinedStr) for node in nodes)
+    are_texts = all(isinstance(text, str) for text in texts) and len(texts) + filled == len(nodes)
+    return are_texts and (filled > 0 or any(" " in str(text) for text in texts))
 
 
 def _comparisons(node: ast.Compare) -> Iterator[Change]:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
 from spaces.apps.files import write_text
 from tests.mutants.bug import Bug
-from tests.mutants.trial import Trial
+from tests.mutants.trial import NOTICED, Trial
 from tests.mutants.workshop import ROOT
 
 RESULTS = ROOT / "bench" / "results" / "mutants.json"
-FATES = ("killed", "survived", "out of time", "not run")
+FATES = (*NOTICED, "survived", "not run", "equivalent")
+"""What becomes of bugs. Equivalent: somebody said why nobody can see it."""
+
+UNNOTICED = ("survived", "not run")
 
 
 def line(trial: Trial) -> str:
-    """One trial as a line: its fate, and by which test."""
+    """One trial as a line: its fate, and by which test. The key stands by what nobody noticed."""
     bug = trial.bug
-    return f"{trial.fate:11} {bug.place} {bug.name} {trial.by} ({trial.seconds:.1f} s)"
+    key = "" if trial.fate in NOTICED else f"{bug.key} "
+    return f"{trial.fate:11} {key}{bug.place} {bug.name} {trial.by} ({trial.seconds:.1f} s)"
 
 
 def group(bug: Bug) -> str:
@@ -31,24 +36,36 @@ def group(bug: Bug) -> str:
 
 def known(results: Path = RESULTS) -> dict[str, str]:
     """The last fate of each bug that is known, by its key."""
-    if not results.exists():
-        return {}
-    found: dict[str, str] = json.loads(results.read_text("utf-8"))["known"]
-    return found
+    return dict(_kept(results)["known"])
 
 
-def keep(trials: Iterable[Trial], bugs: Iterable[Bug], results: Path = RESULTS) -> None:
+def _kept(results: Path) -> dict[str, Any]:
+    kept: dict[str, Any] = json.loads(results.read_text("utf-8")) if results.exists() else {}
+    return {"known": {}, "equivalent": {}} | kept
+
+
+def keep(
+    trials: Iterable[Trial],
+    bugs: Iterable[Bug],
+    results: Path = RESULTS,
+    equivalent: Mapping[str, str] | None = None,
+) -> None:
     """Write what became of bugs beside what is known of others.
 
     Args:
         trials: what became of them.
         bugs: all bugs that there are. Results of others, whose code has changed, are dropped.
         results: the file.
+        equivalent: why nobody can see a bug, by its key.
     """
-    fates = known(results) | {trial.bug.key: trial.fate for trial in trials}
+    before = _kept(results)
+    reasons = before["equivalent"] | dict(equivalent or {})
+    fates = before["known"] | {trial.bug.key: trial.fate for trial in trials}
+    fates |= dict.fromkeys(reasons, "equivalent")
     of_package: dict[str, Counter[str]] = {}
     kept: dict[str, str] = {}
-    not_killed: list[str] = []
+    unnoticed: list[str] = []
+    excused: dict[str, str] = {}
     for bug in bugs:
         counts = of_package.setdefault(group(bug), Counter())
         counts["possible"] += 1
@@ -57,17 +74,24 @@ def keep(trials: Iterable[Trial], bugs: Iterable[Bug], results: Path = RESULTS) 
             continue
         counts.update(("planted", fate))
         kept[bug.key] = fate
-        if fate != "killed":
-            not_killed.append(f"{fate}: {bug.name}")
+        if fate == "equivalent":
+            excused[bug.key] = _with_name(bug, reasons[bug.key])
+        elif fate in UNNOTICED:
+            unnoticed.append(f"{bug.key} {fate}: {bug.name}")
     written = {
         "packages": {
             name: {key: counts[key] for key in ("possible", "planted", *FATES)}
             for name, counts in sorted(of_package.items())
         },
-        "not killed": sorted(not_killed),
+        "unnoticed": sorted(unnoticed),
+        "equivalent": dict(sorted(excused.items())),
         "known": dict(sorted(kept.items())),
     }
     write_text(results, json.dumps(written, indent=2) + "\n")
+
+
+def _with_name(bug: Bug, reason: str) -> str:
+    return reason if reason.startswith(bug.name) else f"{bug.name}: {reason}"
 
 
 def table(trials: Sequence[Trial]) -> Table:

@@ -13,23 +13,25 @@ import json
 import os
 import resource
 import signal
-import time
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import IO, Any
 
 import coverage
 import pytest
 
 from tests.mutants.definitions import ROOMS
+from tests.mutants.watching import own_seconds, watched
 
 REQUESTS, ANSWERS = "MUTANTS_REQUESTS", "MUTANTS_ANSWERS"
 """Environment variables: the numbers of the pipes."""
 
-MOST_BYTES = 3 << 30
-"""Memory that a run may take: a change may fill any amount."""
+
+_RAN_BEFORE: set[CodeType] = set()
+"""What ran while modules were imported and tests collected."""
 
 
 class NotPlantedError(Exception):
@@ -38,6 +40,7 @@ class NotPlantedError(Exception):
 
 def pytest_runtestloop(session: pytest.Session) -> bool:
     """In place of running all tests: do what is asked for until nobody asks."""
+    sys.settrace(None)
     # Collecting froze what there is; functions in frozen generations are not listed.
     gc.unfreeze()
     items = {item.nodeid: item for item in session.items}
@@ -45,7 +48,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
         os.fdopen(int(os.environ.pop(REQUESTS))) as requests,
         os.fdopen(int(os.environ.pop(ANSWERS)), "w") as answers,
     ):
-        _answer(answers, {"tests": list(items)})
+        ran_before = [(code.co_filename, code.co_qualname) for code in _RAN_BEFORE]
+        _answer(answers, {"tests": list(items), "ran before": ran_before})
         for line in requests:
             request = json.loads(line)
             chosen = [items[name] for name in request["tests"] if name in items]
@@ -62,14 +66,15 @@ def _run(items: Sequence[pytest.Item], request: dict[str, Any]) -> dict[str, Any
     """Fork, plant, run up to the first test that fails; how it ended, and at which test."""
     record = Path(request["record"])
     record.write_text("")
-    started = time.monotonic()
     pid = os.fork()
     if pid == 0:
         _child(items, request, record)
-    end = _watched(pid, started + request["seconds"])
-    ran = record.read_text().splitlines()
-    ended = time.monotonic()
-    return {"end": end, "ran": ran, "seconds": ended - started, "at": ended}
+    ended = watched(pid, request["seconds"])
+    end = ended.stopped or _ENDS[ended.code]
+    return {"end": end, "ran": record.read_text().splitlines(), "seconds": ended.seconds}
+
+
+_ENDS: dict[int | None, str] = {0: "passed", 1: "failed", 3: "not planted", 4: "broken"}
 
 
 def _child(items: Sequence[pytest.Item], request: dict[str, Any], record: Path) -> None:
@@ -86,6 +91,8 @@ def _child(items: Sequence[pytest.Item], request: dict[str, Any], record: Path) 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if "text" in request:
             plant(request["path"], request["name"], request["text"])
+        # Whatever the tests do not make is garbage to nobody, and costs time to look through.
+        gc.freeze()
         code = _first_failure(items, record, request.get("covered"))
     except NotPlantedError:
         code = 3
@@ -123,7 +130,8 @@ def _codes(code: CodeType, name: str) -> list[CodeType]:
 
 
 def _first_failure(items: Sequence[pytest.Item], record: Path, covered: str | None) -> int:
-    """1 where a test fails, else 0. Each test stands in ``record``, with the time, before it runs.
+    """1 where a test fails, else 0. Each test stands in ``record``, with the processor time so far,
+    before it runs.
 
     Where lines are noted, in the file ``covered``, all tests run, whatever fails.
     """
@@ -139,7 +147,7 @@ def _first_failure(items: Sequence[pytest.Item], record: Path, covered: str | No
         items[0].config.pluginmanager.register(Listening())
     with record.open("a") as lines, noted(covered) as enter:
         for item, following in zip(items, (*items[1:], None), strict=True):
-            lines.write(f"{time.monotonic():.4f} {item.nodeid}\n")
+            lines.write(f"{own_seconds():.4f} {item.nodeid}\n")
             lines.flush()
             enter(item.nodeid)
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -166,30 +174,9 @@ def noted(covered: str | None) -> Iterator[Callable[[str], object]]:
         measured.save()
 
 
-def _watched(pid: int, deadline: float) -> str:
-    """How a process ends."""
-    while True:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            code = os.waitstatus_to_exitcode(status)
-            return _ENDS.get(code) or f"died of {signal.Signals(-code).name}"
-        late = time.monotonic() >= deadline
-        if late or resident_bytes(pid) >= MOST_BYTES:
-            with suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            return "out of time" if late else "out of memory"
-        time.sleep(0.01)
+def _note_call(frame: FrameType, event: str, argument: object) -> None:
+    _RAN_BEFORE.add(frame.f_code)
 
 
-_ENDS = {0: "passed", 1: "failed", 3: "not planted", 4: "broken"}
-
-
-def resident_bytes(pid: int) -> int:
-    """The memory of a process; 0 where the system does not tell."""
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    except (OSError, IndexError, ValueError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+if REQUESTS in os.environ:
+    sys.settrace(_note_call)

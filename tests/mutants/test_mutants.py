@@ -101,8 +101,9 @@ class C:
         """What f gives: 3."""
         if a < b and not self.off:
             raise ValueError(f"{a + 1} is below {b}.")
+        word = "a word" if a < b else ""
         for i in range(a):
-            self.seen = i
+            self.seen = zip(i, i, strict=True)
             a += min(i, 5)
         return -a if self.off is None else a // 2
 
@@ -120,8 +121,10 @@ def test_small_changes_of_a_function() -> None:
         "`a < b`: `a >= b`",
         "`not self.off`: without its sign",
         "`raise ValueError(f'{a + 1} is below {b}.')`: left out",
+        "`a < b`: `a <= b` (2)",
+        "`a < b`: `a >= b` (2)",
         "`range(a)`: one less",
-        "`self.seen = i`: left out",
+        "`self.seen = zip(i, i, strict=True)`: left out",
         "`a += min(i, 5)`: left out",
         "`min(i, 5)`: `max`",
         "`5`: `6`",
@@ -169,15 +172,23 @@ def twice(a):
     while a < 0:
         a += 1
     return 2 * a
+
+def made():
+    return 7
+
+MADE = made()
 """
 _TESTS = """
-from spaces.f import limit, twice
+from spaces.f import MADE, limit, made, twice
 
 def test_limit():
     assert (limit(3), limit(30)) == (3, 10)
 
 def test_twice():
     assert twice(-1) == 0
+
+def test_made():
+    assert made() and MADE == 7
 
 def test_broken():
     assert limit(3) == 3 and False
@@ -210,10 +221,10 @@ def lines(server: Collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
     numbers: list[int] = []
     found = covering.note([server], server.tests, numbers.append, tmp_path / "covering")
-    assert numbers == [0, 3]
+    assert numbers == [0, 4]
     assert found.seconds.keys() == set(server.tests)
     again = covering.note([server], server.tests, numbers.append, tmp_path / "covering")
-    assert numbers[2:] == [3]
+    assert numbers[2:] == [4]
     assert again.seconds == found.seconds
     return found
 
@@ -248,6 +259,8 @@ def test_bugs_are_noticed_by_the_tests_that_run_their_lines(
         "twice: `1`: `2`": ("killed", "test_twice"),
         "twice: `2 * a`: `2 // a`": ("killed", "test_twice"),
         "twice: `2`: `3`": unnoticed,
+        # It ran when it was imported; only a process that imports it again notices.
+        "made: `7`: `8`": ("killed", "test_made"),
     }
     assert (server.workshop.root / "spaces/f.py").read_text() == _PRODUCT
 
@@ -278,10 +291,25 @@ def test_results_are_kept_until_the_code_changes(tmp_path: Path) -> None:
     kept = json.loads(results.read_text())
     counts = kept["packages"]["by hand"]
     assert [counts[n] for n in ("possible", "planted", "killed", "survived")] == [3, 2, 1, 1]
-    assert kept["not killed"] == [f"survived: {second.name}"]
+    assert kept["unnoticed"] == [f"{second.key} survived: {second.name}"]
     assert report.known(results) == {first.key: "killed", second.key: "survived"}
     report.keep([], [first, third], results)  # the code of the second has changed
     assert report.known(results) == {first.key: "killed"}
+
+
+def test_what_nobody_can_see_is_kept_with_the_reason(tmp_path: Path) -> None:
+    first, second = (mutant.planted(ROOT) for mutant in MUTANTS[:2])
+    results = tmp_path / "results"
+    report.keep([Trial(first, "survived", "", 1.0)], [first, second], results)
+    report.keep([], [first, second], results, {first.key: "Both ways give 0."})
+    report.keep([Trial(first, "survived", "", 1.0)], [first, second], results)
+    kept = json.loads(results.read_text())
+    assert kept["equivalent"] == {first.key: f"{first.name}: Both ways give 0."}
+    assert (kept["unnoticed"], report.known(results)) == ([], {first.key: "equivalent"})
+    counts = kept["packages"]["by hand"]
+    assert [counts[n] for n in ("planted", "survived", "equivalent")] == [1, 0, 1]
+    report.keep([], [second], results)  # the code of the first has changed
+    assert json.loads(results.read_text())["equivalent"] == {}
 
 
 def test_a_sample_has_each_function_before_any_has_two() -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import frozen
 
 from tests.mutants.bug import Bug
-from tests.mutants.server import MOST_BYTES, resident_bytes
+from tests.mutants.watching import watched
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,7 +28,7 @@ class Run:
         end: all tests passed; or one failed; or the process died of a signal; or the time, or the
             memory, was up.
         test: the test that failed, or ran last.
-        seconds: how long it took.
+        seconds: processor time.
         output: what it printed.
     """
 
@@ -89,14 +87,15 @@ class Workshop:
             path.write_bytes(kept)
 
     def run(self, tests: Sequence[str], seconds: float) -> Run:
-        """Run tests of the copy up to the first that fails, for at most ``seconds``."""
+        """Run tests of the copy up to the first that fails, for at most ``seconds`` of
+        processor time.
+        """
         command = [
             sys.executable,
             *("-m", "pytest", "-x", "-v", "--tb=line", "-p", "no:cacheprovider"),
             *("-p", "tests.mutants.unshrunk", *tests),
         ]
         log = self.root / "pytest.log"
-        started = time.monotonic()
         with log.open("wb") as sink:
             process = subprocess.Popen(
                 command,
@@ -106,9 +105,11 @@ class Workshop:
                 stderr=subprocess.STDOUT,
                 process_group=0,
             )
-            end = _watched(process, started + seconds)
+            ended = watched(process.pid, seconds)
+            process.returncode = -1 if ended.code is None else ended.code
+        end = ended.stopped or ("failed" if ended.code else "passed")
         output = log.read_text("utf-8", "replace")
-        return Run(end, _culprit(end, output), time.monotonic() - started, output)
+        return Run(end, _culprit(end, output), ended.seconds, output)
 
 
 def last_commit() -> str:
@@ -124,23 +125,6 @@ def present_state() -> str:
 def _git(*arguments: str) -> bytes:
     """What git says of the repository."""
     return subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
-
-
-def _watched(process: subprocess.Popen[bytes], deadline: float) -> str:
-    """How a run ends."""
-    while True:
-        try:
-            code = process.wait(0.5)
-        except subprocess.TimeoutExpired:
-            if time.monotonic() < deadline and resident_bytes(process.pid) < MOST_BYTES:
-                continue
-            end = "out of time" if time.monotonic() >= deadline else "out of memory"
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            return end
-        if code < 0:
-            return f"died of {signal.Signals(-code).name}"
-        return "passed" if code == 0 else "failed"
 
 
 def _culprit(end: str, output: str) -> str:

@@ -16,6 +16,7 @@ from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.rules.catalogue import NEST_RULES
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
+from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
@@ -415,3 +416,15 @@ def test_many_funcs_computed_at_one_loop_are_verified():
     algorithm = pipeline(last)
     text = "\n".join(f"f{number}.compute_at(f249, y)" for number in range(249))
     assert isinstance(verify(algorithm, parse_schedule(text, algorithm), CPU), CheckedSchedule)
+
+
+def test_an_image_may_be_prefetched_in_one_of_the_loops_that_read_it() -> None:
+    x, y, image = Var("x"), Var("y"), ImageParam(UInt8, 2, "image")
+    f, g, h = Func("f"), Func("g"), Func("h")
+    f[x, y] = image[x, y] + 1
+    g[x, y] = image[y, x] + 1
+    h[x, y] = f[x, y] + g[x, y]
+    pipe = pipeline(h, estimates={h: [64, 64]})
+    at_root = "f.compute_root();g.compute_root();"
+    assert rules(f"{at_root}f.prefetch(image, y, y, 2)", pipeline=pipe) == set()
+    assert rules(f"{at_root}h.prefetch(image, y, y, 2)", pipeline=pipe) == {"prefetch.unread"}

@@ -18,18 +18,18 @@ from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import cast
 from spaces.model.expressions.functions import exp
-from spaces.model.expressions.types import Float32, UInt8
+from spaces.model.expressions.types import Float32, Int32, UInt8, UInt16
 from tests.cpus import FOUR_CORES
 
 
-def _pair():
-    """Two stages over 64 x 32: ``out`` reads two rows of ``mid``, which reads an image."""
+def _pair(width=64, height=32):
+    """Two stages: ``out`` reads two rows of ``mid``, which reads an image."""
     x, y = Var("x"), Var("y")
     image = ImageParam(Float32, 2, "image")
     mid, out = Func("mid"), Func("out")
     mid[x, y] = image[x, y] * 2.0
     out[x, y] = mid[x, y] + mid[x, y + 1]
-    return pipeline(out, estimates={out: [64, 32], image: [64, 33]})
+    return pipeline(out, estimates={out: [width, height], image: [width, height + 1]})
 
 
 def _strips():
@@ -74,6 +74,7 @@ def numbers():
         ("mid", "memory_loads_per_task", [37, 69]),
         ("mid", "memory_load_efficiency", [36 / 37, 68 / 69]),
         ("mid", "unique_bytes_read_per_point", [4, 4]),
+        ("out", "l3_limit_factor", [1, 1]),
         ("out", "num_tasks", [4, 2]),
         ("out", "num_lanes", [16, 16]),
         ("out", "inner_parallelism", [4, 2]),
@@ -140,6 +141,20 @@ def test_features_of_the_algorithm() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("type", "width"), [(UInt8, "bits8"), (UInt16, "bits16"), (Int32, "wide"), (Float32, "real")]
+)
+def test_operations_count_by_the_width_of_their_values(type, width) -> None:
+    x, image, f = Var("x"), ImageParam(type, 1, "image"), Func("f")
+    f[x] = image[x] + image[x + 1]
+    pipe = pipeline(f, estimates={f: [8]})
+    batch = Batch.of(pipe, schedule(pipe).schedule)
+    (stage,) = batch.features.stages
+    found = algorithm_features(batch.features, stage)
+    sums = {name: number for name, number in found.items() if name.startswith("sum_") and number}
+    assert sums == {f"sum_{width}": 1}
+
+
 def test_the_parts_of_reuse_are_its_price() -> None:
     pipe, strips = _strips()
     batch = Batch.of(pipe, strips, {"T": np.array([1, 3, 8, 32])})
@@ -170,3 +185,31 @@ def test_what_stages_share_counts_for_the_first() -> None:
         moved[reads_again] = [float(found[func, 0]["from_memory"]) for func in ("mid", "out")]
     assert moved[True] == pytest.approx(moved[False])
     assert min(moved[True]) > 0
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "place"), [(64, 32, "l1"), (256, 64, "l2"), (1024, 512, "memory")]
+)
+def test_a_func_is_read_from_where_both_funcs_find_room(width, height, place) -> None:
+    """16, 128 and 4096 KiB, on a core with caches of 32 and 512 KiB."""
+    pipe = _pair(width, height)
+    rooted = schedule(pipe).func("mid").compute_root().schedule
+    found = {
+        view.stage.func: numbers
+        for view, numbers in schedule_features(Batch.of(pipe, rooted).features, FOUR_CORES)
+    }
+    read = {
+        one: float(found["out"][f"{one}_allocation_bytes_read_per_realization"])
+        for one in ("l1", "l2", "memory")
+    }
+    assert read == dict.fromkeys(read, 0.0) | {place: width * (height + 1) * 4}
+
+
+def test_lanes_past_the_end_are_idle() -> None:
+    """The last of four vectors of 16 lanes has 12 values."""
+    pipe = _pair(60, 32)
+    vectors = schedule(pipe).split("x", "x", "xv", 16, "guard_with_if").vectorize("xv")
+    features = Batch.of(pipe, vectors.schedule).features
+    *_, (view, numbers) = schedule_features(features, FOUR_CORES)
+    assert view.stage.func == "out"
+    assert numbers["idle_lane_wastage"] == pytest.approx(1 - 60 / 64)

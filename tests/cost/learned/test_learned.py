@@ -12,7 +12,7 @@ from attrs import evolve
 from spaces.contracts.examples import blur, tiled
 from spaces.cost.batch import Batch
 from spaces.cost.learned import model as module
-from spaces.cost.learned.inputs import INPUTS_OF
+from spaces.cost.learned.inputs import INPUTS_OF, compressed
 from spaces.cost.learned.model import Learned
 from spaces.cost.learned.weights import (
     WeightsError,
@@ -91,6 +91,22 @@ def test_what_are_no_weights_is_refused(tmp_path) -> None:
     np.savez(path, a=np.zeros(3))
     with pytest.raises(WeightsError, match="train it again"):
         read_network(path)
+
+
+def test_a_file_that_lacks_one_sort_of_arrays_is_refused(found, tmp_path) -> None:
+    path = tmp_path / "mine.npz"
+    write_network(random_network(found), path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    for lacking in {name.partition("_")[0]: name for name in arrays}.values():
+        kept = {name: array for name, array in arrays.items() if name != lacking}
+        np.savez(path, **kept)
+        with pytest.raises(WeightsError, match="train it again"):
+            read_network(path)
+
+
+def test_numbers_below_0_are_taken_for_0() -> None:
+    assert compressed(np.array([-3.0, 0.0, np.e - 1])).tolist() == [0.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize("kind", INPUTS_OF)
