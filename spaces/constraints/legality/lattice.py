@@ -118,12 +118,12 @@ def judged_checks(
     """The checks behind :func:`judged_conditions`, likewise."""
     wrong = _wrong_cases(pipeline, structure, device) if is_specialized(structure) else ()
     if wrong or pipeline_faults(pipeline, device):
-        yield wrong or tuple(ask_pipeline(pipeline, device)), pipeline.sizes()
+        yield wrong or tuple(ask_pipeline(pipeline, device)), pipeline.usual_values()
         return
     for case in cases(structure):
         if not case.failure:
             judged = judged_in(pipeline, case)
-            yield family_checks(judged, case, device, exact=exact, memo=memo), judged.sizes()
+            yield family_checks(judged, case, device, exact=exact, memo=memo), judged.usual_values()
 
 
 def holding(

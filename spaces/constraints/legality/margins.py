@@ -64,7 +64,7 @@ def margins(checked: CheckedSchedule) -> tuple[Margin, ...]:
     """Every check that a legal schedule passed, in the order of the rules; those nearest to their
     limits come first for each rule. Of a schedule with specializations, those of its last case.
     """
-    sizes = checked.pipeline.sizes()
+    sizes = checked.pipeline.usual_values()
     found: dict[str, list[Margin]] = {}
     for asked in _asked(checked):
         found.setdefault(asked.rule.id, []).append(_margin(asked, sizes))

@@ -36,7 +36,7 @@ def shortages(pipeline: Pipeline) -> tuple[Shortage, ...]:
     """Every shortage, images first."""
     if not pipeline.estimates and not pipeline.promises:
         return ()
-    sizes = {**pipeline.promised_sizes(), **pipeline.sizes()}
+    sizes = {**pipeline.promised_sizes(), **pipeline.usual_values()}
     images = {image.name for image in pipeline.images}
     ranges = needed_ranges(pipeline, sizes)
     found = [

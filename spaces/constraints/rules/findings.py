@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from attrs import evolve, field, frozen
@@ -112,9 +112,20 @@ def _found(
 ) -> tuple[str, str, int, str, str, dict[str, FoundValue]]:
     check = item.check
     values = {n: _value(v, sizes) for n, v in check.named_values.items()}
-    at = ", ".join(f"{n} = {sizes[n]}" for n in sorted(variables(check.holds)))
-    message = sentence(check, values) + (f" (At the estimated sizes {at}.)" if at else "")
+    message = sentence(check, values) + _at(variables(check.holds), sizes)
     return item.rule.id, check.func, check.stage, check.loop, message, values
+
+
+def _at(names: Collection[str], values: Mapping[str, int]) -> str:
+    """The sizes and parameters on which a check depends, with their usual values."""
+    sizes, scalars = (
+        ", ".join(f"{n} = {values[n]}" for n in sorted(names) if ("." in n) == is_size)
+        for is_size in (True, False)
+    )
+    parts = [f"the estimated sizes {sizes}"] * bool(sizes) + [f"the default {scalars}"] * bool(
+        scalars
+    )
+    return f" (At {' and '.join(parts)}.)" if parts else ""
 
 
 def sentence(check: Check, values: Mapping[str, FoundValue]) -> str:

@@ -93,9 +93,10 @@ class _Clauses:
     _kept: dict[_Key, tuple[Asked, ...]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        every = {"": self.universe.pipeline.sizes(), **self.universe.further}
+        every = {"": self.universe.pipeline.usual_values(), **self.universe.further}
+        types = {scalar.name: scalar.type for scalar in self.universe.pipeline.scalars}
         self._sizes = {
-            size: {name: constant(value, Int32) for name, value in values.items()}
+            size: {n: constant(value, types.get(n, Int32)) for n, value in values.items()}
             for size, values in every.items()
         }
         self._readers = readers(self.universe.pipeline)

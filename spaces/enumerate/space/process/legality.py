@@ -86,7 +86,7 @@ def lasting_faults(state: ProcessState) -> Iterator[LastingFault]:
     sized = [part, *(evolve(part, estimates=size) for size in state.further)]
     for case in found:
         if not case.failure:
-            sizes = [judged_in(one, case).sizes() for one in sized]
+            sizes = [judged_in(one, case).usual_values() for one in sized]
             yield from _faults_of_case(state, part, case.schedule, sizes, has_limits)
 
 
