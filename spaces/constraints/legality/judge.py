@@ -188,7 +188,7 @@ class Judgement:
     size_conditions: tuple[SizeCondition, ...]
 
 
-def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
+def judge(asked: Iterable[Asked], sizes: Mapping[str, float]) -> Judgement:
     """Decides each check, at the usual ``sizes`` if it depends on sizes or on parameters.
 
     A check that depends on a size without an estimate, or on a parameter without a default, becomes

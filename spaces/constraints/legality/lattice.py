@@ -99,7 +99,7 @@ def judged_conditions(
     *,
     exact: bool = False,
     memo: NestMemo | None = None,
-) -> Iterator[tuple[tuple[Expr, ...], Mapping[str, int]]]:
+) -> Iterator[tuple[tuple[Expr, ...], Mapping[str, float]]]:
     """What holds of the legal members of a family: in each case of its specializations conditions
     on factors and sizes, and the sizes that are known there. A condition on others decides nothing.
     """
@@ -114,7 +114,7 @@ def judged_checks(
     *,
     exact: bool = False,
     memo: NestMemo | None = None,
-) -> Iterator[tuple[tuple[Asked, ...], Mapping[str, int]]]:
+) -> Iterator[tuple[tuple[Asked, ...], Mapping[str, float]]]:
     """The checks behind :func:`judged_conditions`, likewise."""
     wrong = _wrong_cases(pipeline, structure, device) if is_specialized(structure) else ()
     if wrong or pipeline_faults(pipeline, device):

@@ -67,7 +67,7 @@ def _needs_little(state: ProcessState) -> bool:
     )
 
 
-def _lies_in(box: Box, known: Mapping[str, tuple[int, int]], sizes: Mapping[str, int]) -> bool:
+def _lies_in(box: Box, known: Mapping[str, tuple[int, int]], sizes: Mapping[str, float]) -> bool:
     """Whether a box lies in another one, given by dimension as (min, extent)."""
     if len(known) < len(box):
         return False

@@ -107,7 +107,7 @@ def _faults_of_case(
     state: ProcessState,
     part: Pipeline,
     schedule: Schedule,
-    all_sizes: Sequence[Mapping[str, int]],
+    all_sizes: Sequence[Mapping[str, float]],
     has_limits: bool,
 ) -> Iterator[LastingFault]:
     """The checks that a case of the decided Funcs fails, and goes on to fail; those of the loop
@@ -131,7 +131,7 @@ def _faults_of_case(
 
 
 def _failing(
-    asked: Sequence[Asked], all_sizes: Sequence[Mapping[str, int]]
+    asked: Sequence[Asked], all_sizes: Sequence[Mapping[str, float]]
 ) -> Iterator[LastingFault]:
     """The checks that fail at any of some sizes, the estimates first."""
     for number, sizes in enumerate(all_sizes):
