@@ -4,6 +4,8 @@ parts whose record differs from what stands in Halide.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("halide", reason="Halide's Python package is not installed")
@@ -20,6 +22,7 @@ from spaces import (
     read_hlpipe,
     verify,
 )
+from spaces.apps.halide_programs import app_of_file
 from spaces.backend.halide.incoming.names import plain_names
 from spaces.model.schedules.derivations import Clone, Wrap
 from tests.differential.quick_code import quick_code
@@ -308,6 +311,23 @@ def test_estimates_may_be_given() -> None:
         read_hlpipe(file, estimates={"outt": [64, 48]})
     with pytest.raises(HalideImportError, match="estimate for volume, but estimates are for"):
         read_hlpipe(file, estimates={"volume": 3})
+
+
+def test_sizes_of_outputs_follow_from_those_of_images(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data, out = hl.ImageParam(hl.Int(32), 2, "data"), hl.Func("out")
+    out[x, y] = data[x - 2, y] + data[x, y]
+    file = tmp_path / "theirs.hlpipe"
+    hl.serialize_pipeline(hl.Pipeline([out]), str(file))
+    assert app_of_file(f"{file}:data=64x48").pipeline().estimate("out") == ((2, 62), (0, 48))
+    assert caplog.messages == [
+        f"{file} tells no usual sizes of out; these are the largest for which nothing is read "
+        "outside of the images: out=2:62x48."
+    ]
+    caplog.clear()
+    assert app_of_file(str(file)).pipeline().estimate("out") is None
+    assert "give them, as in" in caplog.text
 
 
 @hl.generator(name="scaled_by_a_generator")
