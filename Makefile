@@ -18,7 +18,9 @@ FIND_PYTHON = for python in python3.11 python3.12 python3.13 python3 python3.14 
 demo: $(STAMP)
 	$(BIN)/python -m spaces.apps.demo
 
-test: lint types imports unit
+# Types are checked on what the tests leave of the processors while some of them wait.
+test: lint imports
+	$(MAKE) --no-print-directory --jobs 2 types unit
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

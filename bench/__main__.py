@@ -15,12 +15,13 @@ ON_GPUS = ("gpu", "gpu_bundle")
 """They need no Halide, which all others import."""
 
 COMMANDS: Mapping[str, str] = {
-    **{name: f"bench.cost_quality.{name}" for name in ("errors", "fit", "five", "ranks")},
+    **{name: f"bench.cost_quality.{name}" for name in ("again", "errors", "fit", "five", "ranks")},
     "first": "bench.cost_quality.first_found",
     **{
         name: f"bench.{name}"
         for name in (
             "cluster",
+            "gallery",
             "halide_pipelines",
             "hlpipe",
             "instructions",

@@ -16,7 +16,7 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -103,8 +103,17 @@ def measure(
 
 def _measured(app: str) -> Found:
     names: tuple[str, ...] = (OURS, BEST_OF_5, HAND, EXPERT, *AUTOSCHEDULERS)
-    if tuned_schedule(app):
-        names = (*names, TUNED)
+    return compare(app, (*names, TUNED) if tuned_schedule(app) else names)
+
+
+def compare(app: str, names: Sequence[str], measuring: float = MEASURING) -> Found:
+    """Times contenders on an app or on a pipeline of the gallery, in turns.
+
+    Args:
+        app: its name.
+        names: the contenders: those of this module, and Halide's autoschedulers.
+        measuring: seconds after which no round begins, once there are :data:`LEAST_ROUNDS`.
+    """
     contenders = [Contender.started(name) for name in names]
     found: Found = {"search_s": {}, "failed": {}}
     ready = []
@@ -127,19 +136,19 @@ def _measured(app: str) -> Found:
             else:
                 wanted = wanted or mine
                 ready.append(contender)
-    found |= _compared(_in_turns(ready))
+    found |= _compared(_in_turns(ready, measuring))
     for contender in contenders:
         contender.end()
     return found
 
 
-def _in_turns(contenders: list[Contender]) -> dict[str, list[float]]:
+def _in_turns(contenders: list[Contender], measuring: float) -> dict[str, list[float]]:
     """Milliseconds of each contender, round by round."""
     times: dict[str, list[float]] = {one.name: [] for one in contenders}
     order = random.Random(0)
     start = time.monotonic()
     for number in range(ROUNDS):
-        if number >= LEAST_ROUNDS and time.monotonic() - start > MEASURING:
+        if number >= LEAST_ROUNDS and time.monotonic() - start > measuring:
             break
         for one in order.sample(contenders, len(contenders)):
             if number and number % SETTLED == 0:
@@ -171,7 +180,9 @@ OVER = {OURS: "over_ours", BEST_OF_5: "over_best_of_5", TUNED: "over_tuned"}
 """Under which key the ratios to a contender of ours are."""
 
 
-def best_of(found: Found, names: Collection[str], ours: str = OURS) -> list[float] | None:
+def best_of(
+    found: Mapping[str, Any], names: Collection[str], ours: str = OURS
+) -> list[float] | None:
     """How many times as long as ours the fastest of some contenders takes, with its interval."""
     ratios = found.get(OVER[ours], {})
     return min((ratios[one] for one in names if one in ratios), default=None)

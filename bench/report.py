@@ -11,7 +11,14 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import against_gpu_autoschedulers, chains, gpu_found, gpu_static, halide_pipelines
+from bench import (
+    against_gpu_autoschedulers,
+    chains,
+    gallery,
+    gpu_found,
+    gpu_static,
+    halide_pipelines,
+)
 from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.cost_quality.measured_sets import MeasuredSet
 from bench.formal import DEVICES
@@ -67,6 +74,10 @@ def summary() -> str:
         ("one schedule by hand, compiled by both", f"{1 / same['ms_ours_over_halide']:.2f}",
          same["apps"])
     )  # fmt: skip
+    if gallery.FILE.exists():
+        for use, count, mean, *_ in gallery.rows(_load("gallery")["pipelines"]):
+            what = f"schedule of our search for the gallery, {use}, beside the autoschedulers"
+            rows.append((what, mean, count))
     on_gpu = _load("against_gpu_autoschedulers")["results"]["geometric_means"]
     for name in GPU_AUTOSCHEDULERS:
         mean = on_gpu[f"{name}, cost"]
@@ -99,7 +110,8 @@ def tables() -> str:
     on_gpu = (_on_gpu,) if _was_on_gpu() else ()
     found = (_gpu_found,) if (RESULTS / "gpu_found.json").exists() else ()
     gpus = (*on_gpu, _gpu_autoschedulers, *found, _gpu_static)
-    searches = (_autoschedulers, *gpus, _spaces, _quality, _first_found)
+    away = (_gallery,) if gallery.FILE.exists() else ()
+    searches = (_autoschedulers, *away, *gpus, _spaces, _quality, _first_found)
     both_ways = (_both_ways,) if (RESULTS / "halide_pipelines.json").exists() else ()
     parts = (
         _speed,
@@ -192,6 +204,13 @@ def _autoschedulers() -> str:
     searches = (f"{name}, s" for name in ("our search", *AUTOSCHEDULERS))
     heads = ("app", *searches, "ours, ms", *(f"{group} / ours" for group in groups))
     return f"{SEARCHED.format(tuning=_tuning(found['apps']))}\n\n{_table(heads, rows)}"
+
+
+def _gallery() -> str:
+    loaded = _load("gallery")
+    table = _table(gallery.HEADS, gallery.rows(loaded["pipelines"]))
+    place = f"Measured on {loaded['machine']['processor']}, {loaded['machine']['cores']} cores."
+    return f"{gallery.WHAT} {place}\n\n{table}\n\n{gallery.losses(loaded['pipelines'])}"
 
 
 def _gpu_autoschedulers() -> str:
@@ -374,6 +393,7 @@ No price and no rule of the search was chosen by the pipelines of the last row."
 _SETS = {
     MeasuredSet.APPS: "apps",
     MeasuredSet.RANDOM: "random pipelines",
+    MeasuredSet.SINGLE: "random pipelines of one idea",
     MeasuredSet.LEARN: "gallery, kinds to learn from",
     MeasuredSet.CHOOSE: "gallery, kinds to choose by",
     MeasuredSet.JUDGE: "gallery, kinds that only judge",

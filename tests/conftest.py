@@ -12,7 +12,7 @@ from spaces.model import deadline
 from tests.backend.cuda.stub.driver import build_driver
 from tests.clocks import Clock
 from tests.differential.quick_code import quick_code
-from tests.examples import register_profiles
+from tests.examples import is_thorough, register_profiles
 from tests.forked import ForkedWorker
 
 register_profiles()
@@ -87,3 +87,13 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.set_threshold(100_000, 20)
         gc.enable()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that are marked `thorough` run with all random examples only."""
+    if is_thorough():
+        return
+    left = [item for item in items if item.get_closest_marker("thorough")]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]

@@ -27,6 +27,11 @@ def register_profiles() -> None:
     settings.load_profile("spaces")
 
 
+def is_thorough() -> bool:
+    """Whether this run has the time for all examples, and for tests that are marked so."""
+    return settings.default.max_examples == _ALL
+
+
 def examples(number: int, fewest: int = 10) -> int:
     """How many of ``number`` examples the profile of this run draws: at least ``fewest``, if there
     are so many.

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("halide", reason="the extra `halide` is not installed")
 
-from bench import against_gpu_autoschedulers, gpu_found, report
+from bench import against_gpu_autoschedulers, gallery, gpu_found, report
 from bench.against_autoschedulers import _compared, _means, best_of
 from bench.processes import Contender, ContenderFailed
 from spaces.backend.halide.autoschedule import autoscheduled
@@ -74,6 +74,33 @@ def test_the_table_shows_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     apps["other"] = {"search_s": {}, "failed": {}} | _compared({"ours": [2.0]})
     results["results"]["geometric_means"] = _means(apps)
     assert "| 3.00 of 1 |" in report._autoschedulers().splitlines()[-1]
+
+
+def test_the_gallery_is_summed_up_by_use_and_names_what_is_slower() -> None:
+    """Of alpha_over the fastest of Halide's takes twice as long as ours; ours of median_3x3 is
+    slower at first, and the fastest of five is not; ours of argmax_rows fails; blur_volume is
+    learned from.
+    """
+    best = gallery.BEST_OF_5
+
+    def timed(**ms: float) -> dict[str, object]:
+        of = {gallery.OURS: ms.pop("ours"), best: ms.pop("five"), **ms}
+        return {"failed": {}, **_compared({name: 6 * [time] for name, time in of.items()})}
+
+    found = {
+        "alpha_over": timed(ours=1.0, five=1.0, Adams2019=2.0, Li2018=3.0),
+        "median_3x3": timed(ours=4.0, five=1.0, Adams2019=2.0),
+        "argmax_rows": {"failed": {gallery.OURS: "it died"}, **_compared({"Li2018": 6 * [1.0]})},
+        "blur_volume": timed(ours=1.0, five=1.0, Li2018=3.0),
+    }
+    judged, learned = gallery.rows(found)
+    assert judged == ("kinds that only judge", 2, "1.00", "0.50", 1, "2.00", "2.00", 0)
+    assert learned == ("kinds to learn from", 1, "3.00", "3.00", 0, "3.00", "3.00", 0)
+    assert (
+        gallery.losses(found)
+        == "Slower with our first: median_3x3 (0.50). Ours fails: argmax_rows."
+    )
+    assert gallery.losses({"alpha_over": found["alpha_over"]}) == "None is slower with ours."
 
 
 def test_the_table_says_how_long_apps_were_tuned(monkeypatch: pytest.MonkeyPatch) -> None:

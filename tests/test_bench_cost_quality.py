@@ -12,6 +12,7 @@ from attrs import asdict, evolve
 
 from bench import cost_quality
 from bench.cost_quality import (
+    again,
     errors,
     first_found,
     fit,
@@ -29,6 +30,7 @@ from bench.cost_quality.drawing import LONGEST_WALK, Drawing, Origin
 from bench.cost_quality.random_pipelines import FAMILIES, by_name, random_pipeline
 from bench.cost_quality.records import append, records
 from bench.cost_quality.scores import regret, spearman
+from bench.cost_quality.single_pipelines import IDEAS, single_pipeline
 from bench.cost_quality.subjects import Subject
 from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.gallery.kind import PipelineKind
@@ -226,7 +228,7 @@ def test_random_pipelines_come_from_their_names_and_evaluate(seed, family):
 
 def test_names_of_no_random_pipeline_get_a_sentence():
     for name in ("blur", "random", "random_x", "other_3"):
-        with pytest.raises(ValueError, match="the first ones are random_0, varied_0"):
+        with pytest.raises(ValueError, match="the first ones are random_0, varied_0, single_0"):
             by_name(name)
 
 
@@ -239,13 +241,32 @@ def test_varied_pipelines_read_several_images_and_have_updates_of_all_kinds():
     assert {len(stage.rvars) for stage in updates} == {1, 2}
 
 
+@pytest.mark.parametrize("seed", range(len(IDEAS)))
+def test_pipelines_of_one_idea_are_made_from_their_seed_and_are_legal(seed):
+    made, later = (single_pipeline(seed + turn * len(IDEAS)) for turn in (0, 1))
+    assert made == by_name(f"single_{seed}")
+    assert to_json(made) != to_json(later)
+    assert verify(made, Schedule.default(made), device("cpu"))
+
+
 def test_the_seeds_give_different_pipelines_with_all_kinds_of_stages():
-    made = [random_pipeline(seed) for seed in islice(subjects.RANDOM, 30)]
+    made = [by_name(name) for name in islice(subjects.RANDOM, 30)]
     assert len({to_json(one) for one in made}) == 30
     assert any(len(function.stages) > 1 for one in made for function in one.functions)
     halved = [one for one in made if one.estimate(one.outputs[0]) != one.estimate("image")]
     assert halved
     assert len(halved) < 30
+
+
+def test_days_agree_in_ranks_and_in_what_is_fastest():
+    """On the second day the first two change places, and one that hung ends."""
+    found = pricing.timed(records(cost_quality.file_of("blur"))[:4])
+    first = [evolve(one, ratio=r) for one, r in zip(found, (1.0, 2.0, 3.0, math.inf), strict=True)]
+    same = again.agreement(first, {"ratios": [2.0, 4.0, 6.0, None]})
+    assert same == (pytest.approx(1), 0)
+    other = again.agreement(first, {"ratios": [2.0, 1.0, 3.0, 4.0]})
+    assert other == (pytest.approx(0.8), 1)
+    assert again.shown(other) == "Spearman 0.800, the fastest of the first day is 100.0% slower"
 
 
 def test_good_schedules_come_first_and_are_all_measured(subject, tmp_path):
@@ -284,7 +305,7 @@ def test_incumbents_are_those_of_several_searches_and_legal_ones_of_halide(monke
     pytest.importorskip("halide", reason="the extra `halide` is not installed")
     monkeypatch.setattr(incumbents, "SEARCHES", (("stagewise", "reuse"), ("stagewise", "weighted")))
     monkeypatch.setattr(incumbents, "AUTOSCHEDULERS", ("Mullapudi2016",))
-    pipeline = GALLERY["integral_boxes"].pipeline()
+    pipeline = GALLERY["frame_differences"].pipeline()
     found = incumbents.incumbents(subjects.space_of(pipeline))
     assert len(set(found)) == len(found) > incumbents.TOP
     for one in found:
@@ -334,7 +355,7 @@ def test_measured_schedules_are_in_the_set_of_their_pipeline(tmp_path):
     use = split.USES[GALLERY["equalize_16"].kind]
     assert kinds["equalize_16"] == use.value
     assert measured_sets.by_pipeline([cost_quality.RANDOM_FILE]).keys() == {
-        ("random", f"random_{seed}") for seed in subjects.RANDOM
+        ("random", name) for name in subjects.RANDOM
     }
 
 
@@ -396,7 +417,7 @@ def test_fitted_prices_are_read_as_they_are_written(tmp_path):
 
 def test_the_fastest_of_all_has_no_regret(monkeypatch):
     """A search that finds the fastest, one that finds another, and one whose first hangs."""
-    found = pricing.timed(records(cost_quality.file_of("harris"))[:40])
+    found = pricing.timed(records(cost_quality.file_of("unsharp"))[:40])
 
     model = Reuse.of(device("cpu"))
     space = subjects.space_of(found[0].pipeline)

@@ -24,10 +24,14 @@ SHARED = {
 """Names that several modules define, each with the reason."""
 
 
+@cache
+def parsed(path):
+    return ast.parse(path.read_text("utf-8"))
+
+
 def defined(path):
     """The classes, functions and names that a module defines at its top."""
-    tree = ast.parse(path.read_text("utf-8"))
-    for node in tree.body:
+    for node in parsed(path).body:
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
                 yield name, node
@@ -66,16 +70,27 @@ def test_no_two_classes_share_a_name_but_those_with_a_reason():
 
 
 @cache
-def members():
-    """For each name that a module of the product defines, the names inside of it."""
-    found = defaultdict(set)
-    for folder in ("spaces", "backend", "apps", "tests"):
+def definitions():
+    """For each name that a module of the product defines, where it does; and the names of classes
+    and functions of the tests.
+    """
+    found = defaultdict(list)
+    for folder in ("spaces", "backend", "apps"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for name, node in defined(path):
-                inner = {getattr(one, "name", "") for one in ast.walk(node)}
-                inner |= {getattr(getattr(one, "target", None), "id", "") for one in ast.walk(node)}
-                found[name] |= inner
+                found[name].append(node)
+    for path in (ROOT / "tests").rglob("*.py"):
+        for name in re.findall(r"^(?:class|def) (\w+)", path.read_text("utf-8"), re.MULTILINE):
+            found.setdefault(name, [])
     return found
+
+
+def members(owner):
+    """The names inside of what has this name."""
+    for node in definitions()[owner]:
+        for one in ast.walk(node):
+            yield getattr(one, "name", "")
+            yield getattr(getattr(one, "target", None), "id", "")
 
 
 @pytest.mark.parametrize("term", ENTRIES)
@@ -88,8 +103,8 @@ def test_what_the_glossary_names_is_there(term):
     named |= set(re.findall(r"`([A-Z][a-z]+[A-Z]\w*(?:\.\w+)?)`", text))
     for name in named:
         owner, _, member = name.partition(".")
-        assert owner in members(), name
-        assert not member or member in members()[owner], name
+        assert owner in definitions(), name
+        assert not member or member in members(owner), name
 
 
 def test_most_terms_name_their_code():

@@ -24,20 +24,26 @@ from typing import Any
 from bench.cost_quality.collecting import collect
 from bench.cost_quality.pricing import Quality, medians, qualities, timed
 from bench.cost_quality.records import records
-from bench.cost_quality.subjects import APPS, RANDOM, Subject
+from bench.cost_quality.subjects import APPS, RANDOM, SINGLE, Subject
 from spaces.apps.gallery.catalog import GALLERY
 
 FOLDER = Path(__file__).parent.parent / "results" / "cost_quality"
 """The measured schedules, a file for each app."""
 
 RANDOM_FILE = FOLDER / "random.jsonl"
-"""The measured schedules of all random pipelines."""
+"""The measured schedules of all random pipelines of several stages."""
+
+SINGLE_FILE = FOLDER / "single.jsonl"
+"""The measured schedules of all random pipelines of one idea."""
 
 WANTED = 208
 """How many schedules of each app are measured."""
 
 WANTED_OF_RANDOM = 12
 """How many schedules of each random pipeline are measured."""
+
+WANTED_OF_SINGLE = 24
+"""How many schedules of each random pipeline of one idea are measured."""
 
 WANTED_OF_GALLERY = 64
 """How many schedules of each pipeline of the gallery are measured."""
@@ -61,13 +67,13 @@ def collect_apps(apps: Collection[str] = APPS) -> None:
 
 
 def collect_random() -> None:
-    """Measures what is missing in the file of random pipelines."""
-    seeds = {f"random_{seed}": seed for seed in RANDOM}
+    """Measures what is missing in the file of random pipelines of several stages."""
+    collect(RANDOM, Subject.of_random, lambda _: RANDOM_FILE, WANTED_OF_RANDOM, together=1)
 
-    def subject_of(name: str) -> Subject:
-        return Subject.of_random(seeds[name])
 
-    collect(seeds, subject_of, lambda _: RANDOM_FILE, WANTED_OF_RANDOM, together=1)
+def collect_single() -> None:
+    """Measures what is missing in the file of random pipelines of one idea."""
+    collect(SINGLE, Subject.of_single, lambda _: SINGLE_FILE, WANTED_OF_SINGLE, together=1)
 
 
 def collect_gallery(names: Collection[str] = ()) -> None:
@@ -117,6 +123,7 @@ def _rounded(found: dict[str, Quality]) -> dict[str, dict[str, float]]:
 PARTS: dict[str, Callable[[], None]] = {
     "apps": collect_apps,
     "random_pipelines": collect_random,
+    "single_pipelines": collect_single,
     "gallery": collect_gallery,
     "prices": lambda: None,
 }

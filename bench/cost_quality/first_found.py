@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from bench.contenders import inputs_of
 from bench.cost_quality.collecting import measurer_of
 from bench.cost_quality.measured_sets import MeasuredSet, by_pipeline, measured_files
-from bench.cost_quality.pricing import RANDOM_PREFIX, Timed
+from bench.cost_quality.pricing import Timed
+from bench.cost_quality.random_pipelines import is_random
 from bench.cost_quality.scores import TOP
 from bench.cost_quality.subjects import Subject, space_of
 from bench.machine import machine
@@ -139,7 +140,7 @@ def regrets_of_search(name: str, measured: Sequence[Timed], model: Reuse) -> Reg
     found = [one.schedule for one in best(search(space, model, limits=limits)).best]
     plain = best(search(space, WithoutErrors(model), limits=limits)).best
     cheapest = [one.schedule for one in plain]
-    inputs = None if name.startswith(RANDOM_PREFIX) else inputs_of(name)
+    inputs = None if is_random(name) else inputs_of(name)
     subject = Subject(name, pipeline, space, rivals[0], rivals, inputs)
     schedules = list(dict.fromkeys([*found, *cheapest, *rivals]))
     with measurer_of(subject) as measurer:

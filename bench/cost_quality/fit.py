@@ -29,7 +29,7 @@ from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.training import PricedRun
 
-LEARNED_FROM = (MeasuredSet.APPS, MeasuredSet.RANDOM, MeasuredSet.LEARN)
+LEARNED_FROM = (MeasuredSet.APPS, MeasuredSet.RANDOM, MeasuredSet.SINGLE, MeasuredSet.LEARN)
 """The sets that prices are fitted to."""
 
 EMPHASES = (0.0, 0.5, 1.0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bench.processes import Contender, ContenderFailed
-from spaces.apps.catalog import find
 from spaces.backend.halide.autoschedule import AUTOSCHEDULERS, autoscheduled
 from spaces.constraints.devices.device import device, host_cpu
 from spaces.constraints.legality.verify import verify
@@ -20,6 +19,7 @@ from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.serialize import from_json, to_json
 from spaces.model.writing.text import format_schedule, parse_schedule
 
 SEARCHES = (
@@ -63,10 +63,11 @@ def _searched(space: ScheduleSpace) -> Iterator[Schedule]:
 
 def _autoscheduled(pipeline: Pipeline) -> Iterator[Schedule]:
     """Those that are legal here; each is sought in a process of its own, which may crash."""
+    algorithm, cores = to_json(pipeline), host_cpu().cores
     for name in AUTOSCHEDULERS:
         contender = Contender.started(name)
         try:
-            text = contender.ask(_found, pipeline.name, name, host_cpu().cores, seconds=FINDING)
+            text = contender.ask(_found, algorithm, name, cores, seconds=FINDING)
         except ContenderFailed as failed:
             print(f"  {pipeline.name}: {name}: {failed}", flush=True)
             continue
@@ -80,7 +81,7 @@ def _autoscheduled(pipeline: Pipeline) -> Iterator[Schedule]:
             print(f"  {pipeline.name}: {name} finds what is illegal here: {verdict}", flush=True)
 
 
-def _found(name: str, autoscheduler: str, cores: int) -> str:
-    """The schedule of an autoscheduler, as text."""
-    pipeline = find(name).pipeline()
+def _found(algorithm: str, autoscheduler: str, cores: int) -> str:
+    """The schedule of an autoscheduler for a pipeline that is given as JSON, as text."""
+    pipeline = from_json(algorithm, Pipeline)
     return format_schedule(autoscheduled(pipeline, autoscheduler, cores).schedule, pipeline)

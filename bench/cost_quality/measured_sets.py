@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from bench.cost_quality import FOLDER, RANDOM_FILE
+from bench.cost_quality import FOLDER
 from bench.cost_quality.pricing import Timed, timed
+from bench.cost_quality.random_pipelines import is_random
 from bench.cost_quality.records import records
 from bench.cost_quality.split import USES, Use
+from bench.cost_quality.subjects import SINGLE
 from spaces.apps.gallery.catalog import GALLERY
 
 
@@ -19,7 +21,9 @@ class MeasuredSet(StrEnum):
     APPS = "apps"
     """The apps: prices are fitted to them, and each is judged by a fit to all others."""
     RANDOM = "random"
-    """Random pipelines: prices are fitted to them."""
+    """Random pipelines of several stages: prices are fitted to them."""
+    SINGLE = "single"
+    """Random pipelines of one idea: prices are fitted to them."""
     LEARN = Use.LEARN.value
     """Pipelines of the gallery that prices are fitted to."""
     CHOOSE = Use.CHOOSE.value
@@ -42,11 +46,11 @@ def by_pipeline(files: Iterable[Path]) -> Measured:
     found: dict[tuple[MeasuredSet, str], list[Timed]] = {}
     for path in files:
         for one in timed(records(path)):
-            found.setdefault((_set_of(path, one.subject), one.subject), []).append(one)
+            found.setdefault((_set_of(one.subject), one.subject), []).append(one)
     return found
 
 
-def _set_of(path: Path, subject: str) -> MeasuredSet:
-    if path == RANDOM_FILE:
-        return MeasuredSet.RANDOM
+def _set_of(subject: str) -> MeasuredSet:
+    if is_random(subject):
+        return MeasuredSet.SINGLE if subject in SINGLE else MeasuredSet.RANDOM
     return MeasuredSet(USES[GALLERY[subject].kind]) if subject in GALLERY else MeasuredSet.APPS

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from bench.contenders import pipeline_of
-from bench.cost_quality.random_pipelines import random_pipeline
+from bench.cost_quality.random_pipelines import by_name, is_random
 from bench.cost_quality.records import Record
 from bench.cost_quality.scores import regret, spearman
 from spaces.constraints.devices.device import device
@@ -27,8 +27,6 @@ from spaces.cost.registry import cost_model
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
-
-RANDOM_PREFIX = "random_"
 
 
 @frozen
@@ -68,10 +66,8 @@ JUDGED: Mapping[str, Judged] = {name: registered(name) for name in ("reuse", "we
 
 
 def pipeline_named(subject: str) -> Pipeline:
-    """The pipeline of an app or, from its seed, of a random pipeline."""
-    if subject.startswith(RANDOM_PREFIX):
-        return random_pipeline(int(subject.removeprefix(RANDOM_PREFIX)))
-    return pipeline_of(subject)
+    """The pipeline of an app, of the gallery or from dice."""
+    return by_name(subject) if is_random(subject) else pipeline_of(subject)
 
 
 def timed(found: Sequence[Record]) -> list[Timed]:

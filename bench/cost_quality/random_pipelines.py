@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from bench.cost_quality.single_pipelines import SINGLE, single_pipeline
 from spaces.model.algorithm import boundary
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -323,16 +324,23 @@ def _blended(stages: Stages) -> Func:
 
 
 def by_name(name: str) -> Pipeline:
-    """The random pipeline of a name such as ``random_3``, as records of measurements have it.
+    """The random pipeline of a name such as ``random_3``, as records of measurements have it;
+    ``single_3`` is one of :mod:`bench.cost_quality.single_pipelines`.
 
     Raises:
         ValueError: no random pipeline has the name.
     """
     family, _, seed = name.rpartition("_")
-    if family not in FAMILIES or not seed.isdecimal():
-        first = ", ".join(f"{one}_0" for one in FAMILIES)
+    if not is_random(name):
+        first = ", ".join(f"{one}_0" for one in (*FAMILIES, SINGLE))
         raise ValueError(f"No random pipeline is called {name!r}; the first ones are {first}.")
-    return random_pipeline(int(seed), family)
+    return single_pipeline(int(seed)) if family == SINGLE else random_pipeline(int(seed), family)
+
+
+def is_random(name: str) -> bool:
+    """Whether it is the name of a random pipeline."""
+    family, _, seed = name.rpartition("_")
+    return family in (*FAMILIES, SINGLE) and seed.isdecimal()
 
 
 def _fits(make: Callable[[Stages, Func], int], level: int) -> bool:

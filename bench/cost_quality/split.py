@@ -7,11 +7,13 @@ resembles, chance took eight to be judged; of all others, four to choose by.
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Iterable
 from enum import StrEnum
 
 from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.gallery.kind import PipelineKind
+from spaces.model.suggestions import suggestion
 
 
 class Use(StrEnum):
@@ -75,3 +77,17 @@ def refuse_judged(names: Iterable[str]) -> None:
             f"{', '.join(judged)} must not be fitted to: of the kinds {', '.join(kinds)} "
             "measurements only judge. Leave them out."
         )
+
+
+def gallery_name(text: str) -> str:
+    """The name of a pipeline of the gallery, as an argument of a command.
+
+    Raises:
+        ArgumentTypeError: the gallery has no such pipeline.
+    """
+    if text not in GALLERY:
+        raise ArgumentTypeError(
+            f"the gallery has no pipeline {text}{suggestion(text, GALLERY)}; "
+            "`spaces list --gallery` names all"
+        )
+    return text

@@ -8,7 +8,8 @@ from attrs import field, frozen
 
 from bench.contenders import inputs_of, pipeline_of, written
 from bench.cost_quality.incumbents import incumbents
-from bench.cost_quality.random_pipelines import random_pipeline
+from bench.cost_quality.random_pipelines import by_name
+from bench.cost_quality.single_pipelines import IDEAS
 from spaces.backend.arguments import Array
 from spaces.constraints.devices.device import device
 from spaces.enumerate.search.limits import Limits
@@ -34,8 +35,11 @@ APPS = (
 )
 """The apps that are measured."""
 
-RANDOM = tuple(range(60))
-"""The seeds of the random pipelines that are measured."""
+RANDOM = tuple(f"random_{seed}" for seed in range(60))
+"""The random pipelines of several stages that are measured."""
+
+SINGLE = tuple(f"single_{seed}" for seed in range(2 * len(IDEAS)))
+"""The random pipelines of one idea that are measured: two of each idea."""
 
 STRUCTURES = 300
 """After so many structures the search for good schedules of an app ends; unlike a limit of time,
@@ -84,9 +88,9 @@ class Subject:
         return Subject(app, pipeline, space, hand, good, inputs_of(app))
 
     @staticmethod
-    def of_random(seed: int) -> Subject:
+    def of_random(name: str) -> Subject:
         """A random pipeline. The reference is the best schedule that a short search finds."""
-        pipeline = random_pipeline(seed)
+        pipeline = by_name(name)
         space = space_of(pipeline)
         good = good_schedules(space, STRUCTURES_OF_RANDOM)
         return Subject(pipeline.name, pipeline, space, good[0], good)
@@ -98,14 +102,26 @@ class Subject:
         Raises:
             EmptySpaceError: no search finds a schedule of the space.
         """
-        pipeline = pipeline_of(name)
-        space = space_of(pipeline)
-        found = incumbents(space)
-        good = [one for one in found if one in space]
-        beyond = [one for one in found if one not in space]
-        if not good:
-            raise EmptySpaceError(f"No search finds a schedule of {name}.")
-        return Subject(name, pipeline, space, good[0], good, inputs_of(name), beyond)
+        return _near_incumbents(name, pipeline_of(name), inputs_of(name))
+
+    @staticmethod
+    def of_single(name: str) -> Subject:
+        """A random pipeline of one idea, like one of the gallery.
+
+        Raises:
+            EmptySpaceError: no search finds a schedule of the space.
+        """
+        return _near_incumbents(name, by_name(name), None)
+
+
+def _near_incumbents(name: str, pipeline: Pipeline, inputs: Mapping[str, Array] | None) -> Subject:
+    space = space_of(pipeline)
+    found = incumbents(space)
+    good = [one for one in found if one in space]
+    beyond = [one for one in found if one not in space]
+    if not good:
+        raise EmptySpaceError(f"No search finds a schedule of {name}.")
+    return Subject(name, pipeline, space, good[0], good, inputs, beyond)
 
 
 def space_of(pipeline: Pipeline) -> ScheduleSpace:

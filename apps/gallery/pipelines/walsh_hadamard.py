@@ -24,8 +24,9 @@ def pipeline() -> Pipeline:
     stage[k, y] = i32(lines[k, y])
     for n in range(STAGES):
         half, step = 1 << n, Func(f"stage_{n}")
-        low, high = stage[k & ~half, y], stage[k | half, y]
-        step[k, y] = select((k & half) == 0, low + high, low - high)
+        first = k / (2 * half) * (2 * half) + k % half
+        low, high = stage[first, y], stage[first + half, y]
+        step[k, y] = select(k / half % 2 == 0, low + high, low - high)
         stage = step
     size = [SIZE, LINES]
     return spaces.pipeline(stage, name="walsh_hadamard", estimates={lines: size, stage: size})

@@ -131,12 +131,19 @@ def describe_here() -> TuningMachine:
 
 
 def test_a_machine_that_fails_is_left_out() -> None:
-    """Its schedules are measured elsewhere. Where all machines fail, the error says why."""
+    """Its schedules are measured elsewhere. Where all machines fail, the error says why.
+
+    The other machine may measure all before the broken one has failed often enough, so there are
+    several rounds.
+    """
     error = MeasuringError("The reference schedule of f fails here.")
     with cluster("a", "b") as (_, client):
         with made_up(client, broken={"a": error}) as measurer:
-            found = measurer.measure(COPIED, splits(20))
-            assert [one.is_correct for one in found] == [True] * 20
+            for _ in range(50):
+                found = measurer.measure(COPIED, splits(20))
+                assert [one.is_correct for one in found] == [True] * 20
+                if measurer.refused:
+                    break
             assert list(measurer.refused.values()) == [str(error)]
         with (
             made_up(client, broken={"a": error, "b": error}) as measurer,
