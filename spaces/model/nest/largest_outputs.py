@@ -19,7 +19,7 @@ from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.bounds import Bounds
 from spaces.model.schedules.schedule import Schedule
 
-Ranges = tuple[tuple[int, int], ...]
+LargestBox = tuple[tuple[int, int], ...]
 """For each dimension (min, extent)."""
 
 _FARTHEST = Int32.max_value // 2
@@ -31,7 +31,7 @@ _STARTS = (0, 1, 2, 4, 8, 16, 64)
 _MOST_STARTS = 1024
 
 
-def largest_outputs(pipeline: Pipeline) -> dict[str, Ranges]:
+def largest_outputs(pipeline: Pipeline) -> dict[str, LargestBox]:
     """For each output without an estimate, the largest region that reads nothing outside of the
     estimated images, whatever the schedule. Parameters have their defaults, and outputs with an
     estimate that size. Empty if images do not limit every dimension, or a size or default lacks.
