@@ -15,10 +15,12 @@ import numpy as np
 
 from spaces import (
     HalideImportError,
+    ScheduleSyntaxError,
     compile_cpu,
     device,
     format_schedule,
     from_halide,
+    parse_schedule,
     read_hlpipe,
     verify,
 )
@@ -78,7 +80,24 @@ def test_all_problems_of_schedules_come_at_once() -> None:
     }
     assert "`key`; schedules here have numbers" in found["schedule of Func hot"]
     assert "VTCM" in found["schedule of Func far"]
-    assert "GPULane" in found["loop x of definition of Func lanes"]
+    told = found["loop x of definition of Func lanes"]
+    assert told.startswith("gpu_lanes is not supported; use gpu_threads(...), and store what")
+
+
+@pytest.mark.parametrize(
+    "directive",
+    ["store_in(MemoryType::Stack)", "store_root()", "compute_at(out, x)", "bound(x, 0, 4)"],
+)
+def test_storage_is_the_same_for_all_specializations(directive: str) -> None:
+    """In Halide, too, a specialization is a stage, which has loops only."""
+    data, inner, out = hl.ImageParam(hl.Int(32), 2, "data"), hl.Func("inner"), hl.Func("out")
+    inner[x, y] = data[x, y] + 1
+    out[x, y] = inner[x, y]
+    case = inner.compute_root().specialize(data.dim(0).extent() > 8)
+    assert not hasattr(case, directive.partition("(")[0])
+    text = f"inner.specialize(data.dim(0).extent() > 8).{directive}"
+    with pytest.raises(ScheduleSyntaxError, match=r"After specialize only the loops of inner can"):
+        parse_schedule(text, from_halide(out).pipeline)
 
 
 def test_funcs_that_halide_computes_beside_their_readers_are_computed_before_them() -> None:
