@@ -26,7 +26,13 @@ from spaces.model.expressions.types import Int32, Type, UInt32
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, evaluate
 from spaces.model.formulas.corners import CORNERS
 from spaces.model.formulas.extremes import EXTREMES, is_part, operands
-from spaces.model.formulas.float_values import GROWING, has_loops, has_value, is_limited
+from spaces.model.formulas.float_values import (
+    GROWING,
+    has_loops,
+    has_value,
+    is_limited,
+    made_from_floats,
+)
 from spaces.model.formulas.interval import UNBOUNDED, Interval
 from spaces.model.formulas.interval_operators import OPERATORS, OperatorIntervals, magnitude
 from spaces.model.formulas.polynomial import Monomial, Polynomial
@@ -421,8 +427,14 @@ def _as_number(end: Polynomial | None, unknown: int) -> int:
 def _is_unknown(expr: Expr) -> bool:
     """Whether ``expr`` uses arithmetic of floats that formulas do not have, but no loop variable.
     Conditions on a call are formulas; values with loop variables are computed inside the loops.
+    Comparisons of floats are unknown, too: both cases of a choice by one count, which proofs know.
     """
-    return expr.has_floats and not has_loops(expr) and not has_value(expr)
+    if not expr.has_floats or has_loops(expr):
+        return False
+    is_compared = not expr.type.is_float and any(
+        node.type.is_bool for node in made_from_floats(expr)
+    )
+    return is_compared or not has_value(expr)
 
 
 def _fixed(expr: Expr) -> Interval:
