@@ -214,6 +214,11 @@ class CompiledPipeline:
         """The same machine code as assembly of the host."""
         return self._module.asm()
 
+    @property
+    def code_bytes(self) -> int:
+        """The bytes of its machine code."""
+        return self._module.code_bytes()
+
     def object_bytes(self) -> bytes:
         """The machine code for all calls as a relocatable object file, which C programs can link
         too.

@@ -29,7 +29,8 @@ in `spaces/cost/cpu/terms` and owns some prices, in cycles of one core. A term w
 only the longest of the three counts there. All else adds up.
 
 `spaces.price` shows the terms of one part together, and `spaces.explain` compares two schedules by
-these parts ([uses](uses.md#explain-a-difference)). `Reuse.without` leaves terms out:
+these parts ([find a
+schedule](how_to/find_a_schedule.md#ask-why-one-is-better)). `Reuse.without` leaves terms out:
 
 ```python
 from spaces import device

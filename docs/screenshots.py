@@ -1,7 +1,8 @@
 """Pictures of the pages for a person's eye: ``python -m docs.screenshots`` writes them to
 ``out/screenshots``, at laptop and phone width, light and dark.
 
-It needs a Chromium; ``make test`` does not run it.
+It needs a Chromium; ``make test`` does not run it. Pages of the site are among them if
+``python -m docs.site`` has built it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -16,6 +18,22 @@ import spaces
 from spaces.constraints.legality.verdict import Verdict
 
 FOLDER = Path("out/screenshots")
+
+SITE = Path("out/site")
+
+SITE_PAGES = (
+    "index.html",
+    "tutorial.html",
+    "how_to/verify_a_schedule.html",
+    "examples/own_cost_model.html",
+    "examples/notebooks/search.html",
+    "spaces.html",
+    "api/searching.html",
+    "rules/gpu-structure-and-resources.html",
+    "benchmarks.html",
+    "search.html?q=fold_storage",
+)
+"""One page of each kind, and the answer of a search."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -25,13 +43,18 @@ WIDTHS = {"laptop": (1280, 3600), "phone": (500, 5200)}
 DARK = {"light": (), "dark": ("--force-dark-mode", "--blink-settings=preferredColorScheme=0")}
 
 
-def reports() -> dict[str, spaces.Report]:
-    """The pages to look at: a schedule with its times, two schedules, an illegal one."""
+TRIALS = 60
+"""The trials of the study whose page is looked at; a store in the folder keeps them."""
+
+
+def reports() -> dict[str, spaces.Report | spaces.StudyReport]:
+    """The pages to look at: a schedule with its times, two schedules, an illegal one, a study."""
     cpu, gpu = _judged("unsharp", "cpu", "cpu"), _judged("unsharp", "gpu", "sm_80")
     return {
         "one": spaces.report(cpu, names=("cpu", ""), profiles=(spaces.profile(cpu), None)),
         "two": spaces.report(cpu, gpu, names=("cpu", "gpu")),
         "illegal": spaces.report(_judged("harris", "gpu", "cpu"), names=("gpu", "")),
+        "study": spaces.study_report(_study("unsharp")),
     }
 
 
@@ -44,20 +67,37 @@ def _judged(app: str, schedule: str, device: str) -> Verdict:
     )
 
 
+def addresses() -> Iterator[tuple[str, str]]:
+    """The name and the address of each page; those of reports are written first."""
+    for name, report in reports().items():
+        page = FOLDER / f"{name}.html"
+        report.write(page)
+        yield name, page.resolve().as_uri()
+    for place in SITE_PAGES if SITE.exists() else ():
+        path, mark, query = place.partition("?")
+        name = path.removesuffix(".html").replace("/", "_")
+        yield f"site_{name}", (SITE / path).resolve().as_uri() + mark + query
+
+
+def _study(app: str) -> spaces.Study:
+    checked = _judged(app, "cpu", "cpu")
+    assert isinstance(checked, spaces.CheckedSchedule)  # the app's own
+    store = FOLDER / f"{app}.sqlite"
+    return spaces.tune(checked.pipeline, store=store, trials=TRIALS, start=[checked.schedule])
+
+
 def main() -> None:
     """Writes the pages and their pictures."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         sys.exit(f"Install a browser that is called {' or '.join(BROWSERS)}.")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, report in reports().items():
-        page = FOLDER / f"{name}.html"
-        report.write(page)
+    for name, address in addresses():
         for (width, size), (light, flags) in product(WIDTHS.items(), DARK.items()):
             picture = FOLDER / f"{name}_{width}_{light}.png"
             window = f"--window-size={size[0]},{size[1]}"
             call = [browser, "--headless", "--no-sandbox", "--hide-scrollbars", *flags, window]
-            call += [f"--screenshot={picture}", page.resolve().as_uri()]
+            call += [f"--screenshot={picture}", address]
             subprocess.run(call, check=True, capture_output=True)
             print(picture)
 

@@ -509,6 +509,7 @@ from spaces.enumerate.search.neighbours.optuna_search import (
 from spaces.enumerate.search.neighbours.random_draws import RandomDraws as RandomDraws
 from spaces.enumerate.search.stagewise.stagewise import Stagewise as Stagewise
 from spaces.enumerate.search.quick_search import QuickSearch as QuickSearch
+from spaces.enumerate.search.improvements import Improvement as Improvement
 from spaces.enumerate.search.events import (
     Event as Event,
     Expanded as Expanded,
@@ -535,6 +536,8 @@ from spaces.backend.measuring.over_dask import (
     DaskUnavailable as DaskUnavailable,
 )
 from spaces.backend.measuring.task import MeasuringLimits as MeasuringLimits
+from spaces.backend.measuring.conditions import RunConditions as RunConditions
+from spaces.backend.measuring.metrics import Metric as Metric
 from spaces.backend.measuring.rounds import Race as Race
 from spaces.backend.measuring.agreement import Tolerance as Tolerance
 from spaces.backend.measuring.tolerances import tolerance as tolerance
@@ -576,6 +579,7 @@ from spaces.tuning.store import (
     default_store as default_store,
 )
 from spaces.tuning.study_key import StudySummary as StudySummary
+from spaces.tuning.pareto import pareto_trials as pareto_trials
 from spaces.tuning.schema import StoreError as StoreError
 from spaces.tuning.identity import TuningMachine as TuningMachine
 from spaces.tuning.calibration import (
@@ -598,10 +602,41 @@ from spaces.tuning.export import (
 )
 from spaces.tuning.damage import find_damage as find_damage, Damage as Damage
 
+# Tuning by the results of another study
+from spaces.tuning.recorded import (
+    replay_strategy as replay_strategy,
+    RecordedMeasurer as RecordedMeasurer,
+)
+
+# Plots of studies
+from spaces.tuning.plots.study_record import (
+    study_record as study_record,
+    StudyRecord as StudyRecord,
+)
+from spaces.tuning.plots.plot import (
+    study_plot as study_plot,
+    Plot as Plot,
+    NothingToPlotError as NothingToPlotError,
+)
+from spaces.tuning.plots.kinds import PlotKind as PlotKind
+from spaces.tuning.plots.figures import PlotsUnavailable as PlotsUnavailable
+from spaces.tuning.plots.progress import study_progress as study_progress
+from spaces.tuning.plots.funnel import study_funnel as study_funnel
+from spaces.tuning.plots.predictions import study_predictions as study_predictions
+from spaces.tuning.plots.standing import study_standings as study_standings
+from spaces.tuning.plots.decisions import (
+    study_decisions as study_decisions,
+    shared_by_best as shared_by_best,
+)
+
 # Pages
 from spaces.pages.report import (
     report as report,
     Report as Report,
+)
+from spaces.pages.study_report import (
+    study_report as study_report,
+    StudyReport as StudyReport,
 )
 
 # Apps

@@ -240,6 +240,11 @@ class CompiledModule:
             text: str = machine.emit_assembly(module)
         return text
 
+    def code_bytes(self) -> int:
+        """The bytes of its instructions, without data and symbols."""
+        parts = llvm.ObjectFileRef.from_data(self._object_code).sections()
+        return sum(part.size() for part in parts if part.is_text())
+
     def object_bytes(self) -> bytes:
         """The linked module as a relocatable object file (ELF); external symbols stay undefined."""
         return self._object_code

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from spaces.backend.measuring import alone, process
+from spaces.enumerate.space.patterns.by_name import ROOT_PATTERNS
 from spaces.model import deadline
 from tests.backend.cuda.stub.driver import build_driver
 from tests.clocks import Clock
@@ -50,6 +51,15 @@ def _forked_workers() -> Iterator[None]:
 def started_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that measure are started as for a user."""
     monkeypatch.setattr(process, "Popen", subprocess.Popen)
+
+
+@pytest.fixture
+def known_patterns() -> Iterator[None]:
+    """Leaves the registered patterns as they were."""
+    before = set(ROOT_PATTERNS)
+    yield
+    for name in set(ROOT_PATTERNS) - before:
+        del ROOT_PATTERNS[name]
 
 
 @pytest.fixture

@@ -14,9 +14,10 @@ from docs import command_line
 from spaces.apps.command_line.program import program
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "apps").rglob("*.md")])
+ROOMS = ("docs", "apps", "examples")
+PAGES = sorted([*ROOT.glob("*.md"), *(page for r in ROOMS for page in (ROOT / r).rglob("*.md"))])
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
-FOLDERS = ("spaces", "backend", "apps", "tests", "bench", "docs")
+FOLDERS = ("spaces", "backend", "apps", "tests", "bench", "docs", "examples")
 
 
 def texts():

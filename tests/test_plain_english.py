@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("spaces", "backend", "apps", "bench", "docs")
-PAGES = sorted(path for folder in (ROOT, ROOT / "docs") for path in folder.glob("*.md"))
+ROOMS = ("spaces", "backend", "apps", "bench", "docs", "examples")
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
+)
 FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py*"))
 
 INSTEAD = {

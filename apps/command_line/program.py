@@ -40,6 +40,7 @@ _MODULES = {
     "best": "studies",
     "studies": "studies",
     "export": "studies",
+    "plot": "plot",
     "calibrate": "calibrate",
     "train": "train",
     "plugin": "plugin",

@@ -1,4 +1,4 @@
-"""``spaces report``: a page about a schedule, or about two side by side."""
+"""``spaces report``: a page about a schedule, about two side by side, or about a study."""
 
 from __future__ import annotations
 
@@ -11,17 +11,23 @@ import typer
 from spaces.apps.app import App
 from spaces.apps.catalog import find
 from spaces.apps.command_line.checking import faultless
+from spaces.apps.command_line.completion import app_names
 from spaces.apps.command_line.console import complain, line
 from spaces.apps.command_line.options import (
     CPU,
     GPU,
     STANDARD_INPUT,
-    AppName,
     ScheduleFile,
     find_device,
     given_schedule,
 )
 from spaces.apps.command_line.program import AsJson, command
+from spaces.apps.command_line.study_choice import (
+    StudyChoice,
+    check_no_options,
+    is_store,
+    read_study,
+)
 from spaces.apps.errors import WrongUsage
 from spaces.apps.files import check_writable, write_text
 from spaces.backend.arguments import ArgumentError
@@ -41,6 +47,7 @@ from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.pages.facts import schedule_facts
 from spaces.pages.report import report
+from spaces.pages.study_report import study_report
 
 PAGE = Path("report.html")
 """The page of those who name no file."""
@@ -81,16 +88,28 @@ Seconds = Annotated[
 ]
 
 
+Reported = Annotated[
+    str,
+    typer.Argument(
+        metavar="APP|STORE",
+        help="The name of an app, file.py:function or a file.hlpipe of Halide; or the file of a "
+        "store of studies.",
+        autocompletion=app_names,
+    ),
+]
+
+
 @command(
     "report",
-    "Write a page about a schedule, or about two side by side.",
+    "Write a page about a schedule, two side by side, or a study.",
     "report unsharp --schedule cpu -o report.html",
     "report unsharp --schedule cpu --against gpu",
     "report my_pipelines.py:sobel --schedule my.sched --prove",
+    "report blur.sqlite --study 1",
 )
 def report_on(
-    app: AppName,
-    schedule: ScheduleFile,
+    app: Reported,
+    schedule: ScheduleFile = "",
     against: Against = "",
     device: OneDevice = "",
     against_device: OtherDevice = "",
@@ -98,11 +117,22 @@ def report_on(
     run: Run = True,
     proofs: Proofs = False,
     seconds: Seconds = 10.0,
+    study: StudyChoice = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a page about a schedule: Funcs, loops, storage, costs and measured times, rules, code;
-    or the violations of an illegal one (exit 1) and the nearest legal schedule.
+    or the violations of an illegal one (exit 1) and the nearest legal schedule. Of a store: a page
+    about a study, with what it found and how.
     """
+    if is_store(app):
+        given = {"--schedule": schedule, "--against": against, "--device": device}
+        check_no_options(app, *(name for name, value in given.items() if value))
+        _report_study(app, study, output, as_json)
+        return
+    if study is not None:
+        raise WrongUsage(f"--study is a study of a store, and {app} is no store.")
+    if not schedule:
+        raise WrongUsage(f"Say which schedule, as in spaces report {app} --schedule cpu.")
     if schedule == against == STANDARD_INPUT:
         raise WrongUsage("Only one of the two schedules can come from standard input.")
     if against_device and not against:
@@ -129,6 +159,18 @@ def report_on(
     else:
         line(f"Wrote {output} ({size / 1000:.0f} KB).")
     raise typer.Exit(0 if first.legal else 1)
+
+
+def _report_study(store: str, study: int | None, output: Path, as_json: bool) -> None:
+    """Writes the page about a study."""
+    check_writable(output)
+    made = study_report(read_study(store, study))
+    write_text(output, made.html)
+    size = len(made.html.encode())
+    if as_json:
+        line(json.dumps({"page": str(output), "bytes": size, **made.json()}, indent=2))
+    else:
+        line(f"Wrote {output} ({size / 1000:.0f} KB) about study {made.record.about.id}.")
 
 
 def _judged(app: App, pipeline: Pipeline, name: str, on: str) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from attrs import asdict
 
 from spaces.apps.app import App
 from spaces.apps.catalog import find
+from spaces.apps.command_line.conditions import Cold, Cores, FreeCores, Inputs, conditions_of
 from spaces.apps.command_line.console import line, table
 from spaces.apps.command_line.options import (
     MOST,
@@ -23,6 +25,12 @@ from spaces.apps.command_line.options import (
 )
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.space import Inexact
+from spaces.apps.command_line.trial_tables import (
+    described,
+    find_pareto,
+    show_pareto,
+    show_trials,
+)
 from spaces.apps.command_line.tune import StoreFile, read_store
 from spaces.apps.command_line.tuning_view import shown_ratio
 from spaces.apps.errors import CommandError, WrongUsage
@@ -40,6 +48,7 @@ from spaces.tuning.damage import find_damage
 from spaces.tuning.export import TablesUnavailable, csv_text, t4_text, write_parquet
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore
+from spaces.tuning.study_key import StudySummary
 from spaces.tuning.trial import Trial, fastest
 from spaces.tuning.tune import best_known
 
@@ -94,16 +103,51 @@ Check = Annotated[
 ]
 
 
+ListedStudy = Annotated[
+    int | None,
+    typer.Argument(
+        metavar="[STUDY]",
+        min=1,
+        max=MOST,
+        help="The number of a study, to list its fastest trials.",
+        show_default="all studies, a line each",
+    ),
+]
+Pareto = Annotated[
+    str,
+    typer.Option(
+        "--pareto",
+        metavar="NAMES",
+        help="List the trials of the study that no other one beats in all these objectives: time, "
+        "memory_bytes, code_bytes, own metrics; or all, for the first three.",
+    ),
+]
+TRIALS = 20
+"""How many trials of a study are listed at most."""
+
+
 @command(
     "studies",
-    "List the studies of a store.",
+    "List the studies of a store, or the trials of one.",
     "studies",
-    "studies --store blur.sqlite",
-    "studies --check",
+    "studies 1",
+    "studies 1 --pareto time,memory_bytes",
+    "studies --check --store blur.sqlite",
 )
-def studies(store: StoreFile = "", check: Check = False, as_json: AsJson = False) -> None:
-    """List the studies of a store, or what is damaged in it."""
+def studies(
+    study: ListedStudy = None,
+    store: StoreFile = "",
+    check: Check = False,
+    pareto: Pareto = "",
+    as_json: AsJson = False,
+) -> None:
+    """List the studies of a store, the fastest trials of one, or what is damaged in it."""
+    if pareto and study is None:
+        raise WrongUsage("--pareto is for the trials of one study: give its number.")
     with read_store(store) as opened:
+        if study is not None:
+            _list_trials(opened, study, pareto, as_json)
+            return
         if check:
             _check(opened, as_json)
             return
@@ -115,12 +159,46 @@ def studies(store: StoreFile = "", check: Check = False, as_json: AsJson = False
             (
                 one.id, one.pipeline, one.device, one.machine.gpu or one.machine.processor,
                 one.model, one.told, "" if one.best is None else f"{one.best:.2f}", one.created,
+                _code_and_runs(one),
             )
             for one in found
         ]  # fmt: skip
-        columns = ("study", "pipeline", "device", "machine", "model", "results", "best", "created")
-        table(columns, rows)
+        columns = (
+            "study", "pipeline", "device", "machine", "model", "results", "best", "created", "runs",
+        )  # fmt: skip
+        shown = len(columns) if any(row[-1] for row in rows) else -1
+        table(columns[:shown], [row[:shown] for row in rows])
         line(f"{amount(len(rows), 'study', 'studies')} in {opened.path}.")
+
+
+def _list_trials(store: TuningStore, study: int, pareto: str, as_json: bool) -> None:
+    """Lists the fastest trials of a study, or those that no other one beats.
+
+    Raises:
+        CommandError: there is no such study.
+    """
+    try:
+        store.device_of(study)
+    except StoreError as error:
+        raise CommandError(f"{error} spaces studies lists what there is.") from None
+    if pareto:
+        trials, objectives = find_pareto(store, study, pareto)
+    else:
+        trials, objectives = list(islice(store.fastest(study), TRIALS)), ()
+    if as_json:
+        line(json.dumps([described(one) for one in trials], indent=2))
+    elif pareto:
+        show_pareto(study, trials, objectives)
+    else:
+        show_trials(store, study, trials)
+
+
+def _code_and_runs(line: StudySummary) -> str:
+    """How the schedules of a study were compiled and timed, where it was not as usual."""
+    parts = [amount(line.threads, "thread")] if line.threads else []
+    if line.float_mode != FloatMode.STRICT:
+        parts.append(f"{line.float_mode} floats")
+    return ", ".join([*parts, *filter(None, [line.conditions])])
 
 
 def _check(store: TuningStore, as_json: bool) -> None:
@@ -148,6 +226,7 @@ def _check(store: TuningStore, as_json: bool) -> None:
     "Show the fastest schedule that the store has.",
     "best blur",
     "best blur -o best.sched",
+    "best blur --pareto time,memory_bytes",
     "best theirs.hlpipe --format header -o schedule.h",
 )
 def best(
@@ -158,6 +237,11 @@ def best(
     format: BestAs = BestFormat.SCHED,
     threads: Threads = None,
     floats: Floats = FloatMode.STRICT,
+    cold: Cold = False,
+    inputs: Inputs = "",
+    cores: Cores = "",
+    free_cores: FreeCores = 0,
+    pareto: Pareto = "",
     output: OutputFile = "",
     as_json: AsJson = False,
 ) -> None:
@@ -166,17 +250,28 @@ def best(
     """
     found = find(app)
     pipeline, target = found.pipeline(), find_device(device)
+    conditions = conditions_of(cold, inputs, cores, free_cores)
     with read_store(store) as opened:
         known = best_known(
-            opened, pipeline, target, exact=not inexact, threads=threads, float_mode=floats
+            opened,
+            pipeline,
+            target,
+            exact=not inexact,
+            threads=threads,
+            float_mode=floats,
+            conditions=conditions,
         )
         path = opened.path
+        found_pareto = find_pareto(opened, known[0], pareto) if known and pareto else None
     if known is None:
         raise CommandError(
             f"{path} has no schedule of {pipeline.name} that is legal on {target.name}; "
             f"spaces tune {app} measures some."
         )
     study, trial = known
+    if found_pareto is not None:
+        _show_pareto(study, *found_pareto, as_json)
+        return
     text = format_schedule(trial.schedule, pipeline)
     if format is BestFormat.HEADER:
         text = _header(found, pipeline, trial.schedule)
@@ -189,6 +284,17 @@ def best(
         return
     line(f"Wrote {output}." if output else text)
     line(f"Trial {trial.number} of study {study}: {shown_ratio(trial)}.")
+
+
+def _show_pareto(
+    study: int, trials: list[Trial], objectives: tuple[str, ...], as_json: bool
+) -> None:
+    """The trials of the study with the fastest schedule that no other one beats."""
+    if as_json:
+        found = {"study": study, "trials": [described(one) for one in trials]}
+        line(json.dumps(found, indent=2))
+        return
+    show_pareto(study, trials, objectives)
 
 
 def _header(app: App, pipeline: Pipeline, schedule: Schedule) -> str:

@@ -14,6 +14,7 @@ from spaces.apps.app import App
 from spaces.apps.catalog import APPS, find
 from spaces.apps.command_line.arguments import parse_params
 from spaces.apps.command_line.completion import model_names, tuning_strategy_names
+from spaces.apps.command_line.conditions import Cold, Cores, FreeCores, Inputs, conditions_of
 from spaces.apps.command_line.console import complain, line, table
 from spaces.apps.command_line.interrupting import twice_ends_at_once
 from spaces.apps.command_line.options import (
@@ -45,12 +46,14 @@ from spaces.apps.halide_programs import check_sizes, with_estimates
 from spaces.apps.photographs import photograph
 from spaces.backend.arguments import Array
 from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.measuring.conditions import RunConditions
 from spaces.backend.measuring.inputs import random_inputs
 from spaces.backend.measuring.over_dask import DaskUnavailable
 from spaces.backend.measuring.session import MeasuringError
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
+from spaces.cost.measurer import RunOutcome
 from spaces.cost.registry import UnknownModelError
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -60,10 +63,10 @@ from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from spaces.tuning.schema import StoreError
+from spaces.tuning.sources import START
 from spaces.tuning.store import MEMORY, TuningStore, default_store
 from spaces.tuning.strategies import DEFAULT, UnknownTuningStrategyError
-from spaces.tuning.study import START, BusyStudyError, Study
-from spaces.tuning.trial import fastest
+from spaces.tuning.study import BusyStudyError, Study
 from spaces.tuning.tune import tune as tune_pipeline
 
 StoreFile = Annotated[
@@ -133,6 +136,7 @@ SHOWN = 5
     "tune unsharp --minutes 2",
     "tune blur --minutes 30 --store blur.sqlite --seed 1",
     "tune harris --trials 20 --options small --strategy top",
+    "tune blur --cold --cores 0-3",
     "tune theirs.hlpipe:strength=0.5 --minutes 10",
     "tune theirs.hlpipe:out=640x480 --keep own",
 )
@@ -154,6 +158,10 @@ def tune(
     scheduler: Scheduler = "",
     threads: Threads = None,
     floats: Floats = FloatMode.STRICT,
+    cold: Cold = False,
+    inputs: Inputs = "",
+    cores: Cores = "",
+    free_cores: FreeCores = 0,
     as_json: AsJson = False,
 ) -> None:
     """Measure schedules until the time is over, and keep every result in a file. The same command
@@ -163,6 +171,9 @@ def tune(
     space = space_of(found, device, options, inexact, kept_of(found, keep), where)
     if isinstance(space.device, GpuDevice) and (threads or floats is not FloatMode.STRICT):
         raise WrongUsage("--threads and --floats are for the CPU; --device names a GPU.")
+    conditions = conditions_of(cold, inputs, cores, free_cores)
+    if isinstance(space.device, GpuDevice) and (conditions.cold or conditions.core_count):
+        raise WrongUsage("--cold, --cores and --free-cores are for the CPU; --device names a GPU.")
     values = _values(found, space.pipeline, params or ())
     starts = _starts(found, space, schedule)
     with opened_store(store) as opened:
@@ -181,13 +192,15 @@ def tune(
                     strategy=strategy,
                     start=starts,
                     seed=seed,
-                    inputs=_inputs(found, space.pipeline),
+                    inputs=_inputs(found, space.pipeline, conditions),
                     params=values,
                     scheduler=scheduler,
                     threads=threads,
                     float_mode=floats,
+                    conditions=conditions,
                     callbacks=[view.show],
                     phase=view.tell_phase,
+                    begin=view.begin,
                 )
             except (UnknownModelError, UnknownTuningStrategyError, PluginError) as error:
                 raise WrongUsage(str(error)) from None
@@ -285,14 +298,15 @@ def _starts(app: App, space: ScheduleSpace, names: list[str] | None) -> list[Sch
     return [program.schedule]
 
 
-def _inputs(app: App, pipeline: Pipeline) -> dict[str, Array] | None:
+def _inputs(app: App, pipeline: Pipeline, conditions: RunConditions) -> dict[str, Array] | None:
     """The inputs of an app at the estimated sizes, and the arrays inside a pipeline of Halide; None
-    for a pipeline of the user without any.
+    for random ones alone.
     """
     program = app.halide()
     if program is not None and program.arrays:
-        return {**random_inputs(pipeline), **program.arrays}
-    if app.name not in APPS:
+        arrays = dict(program.arrays)
+        return arrays if conditions.draws_inputs else {**random_inputs(pipeline), **arrays}
+    if app.name not in APPS or conditions.draws_inputs:
         return None
     return app.inputs(pipeline, photograph(*app.paper_size))
 
@@ -302,8 +316,8 @@ def _next_steps(app: str, study: Study, store: str) -> None:
     fastest_one = study.best
     if fastest_one is None:
         return
-    for trial in study:
-        if trial.proposal.source == START and trial != fastest_one and trial.result is not None:
+    for trial in study.of_source(START):
+        if trial != fastest_one and trial.result is not None:
             line(
                 f"Trial {trial.number}, the schedule that it has in Halide, takes "
                 f"{trial.ratio / fastest_one.ratio:.2f} times as long as trial "
@@ -318,20 +332,19 @@ def _next_steps(app: str, study: Study, store: str) -> None:
 
 def _summary(study: Study) -> None:
     """The fastest schedules, and where everything is."""
-    told = [trial for trial in study if trial.result is not None]
-    rows = [
-        (trial.number, trial.proposal.source, shown_ratio(trial)) for trial in fastest(told)[:SHOWN]
-    ]
+    fastest = study.trial_log.ranked[:SHOWN]
+    rows = [(trial.number, trial.proposal.source, shown_ratio(trial)) for trial in fastest]
     table(("trial", "source", "time"), rows)
+    if len(rows) > 1:
+        line("The fastest first: by the upper end of the interval (95 %) of time / reference.")
     best = study.best
     if best is not None:
         line(format_schedule(best.schedule, study.space.pipeline))
-    line(f"{amount(len(told), 'trial')}: {outcomes(told)}.")
+    line(f"{amount(study.told, 'trial')}: {outcomes(study)}.")
     line(f"Everything is in {study.store.path}, study {study.id}.")
 
 
 def _report(app: str, study: Study) -> dict[str, Any]:
-    told = [trial for trial in study if trial.result is not None]
     best = study.best
     found: dict[str, Any] | None = None
     if best is not None and best.result is not None:
@@ -347,8 +360,8 @@ def _report(app: str, study: Study) -> dict[str, Any]:
         "app": app,
         "store": study.store.path,
         "study": study.id,
-        "trials": len(told),
-        "correct": sum(bool(one.result and one.result.is_correct) for one in told),
+        "trials": study.told,
+        "correct": study.outcomes.get(RunOutcome.CORRECT, 0),
         "interrupted": study.was_interrupted,
         "best": found,
     }

@@ -5,7 +5,6 @@ every few seconds.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from time import monotonic
 from types import TracebackType
@@ -20,8 +19,12 @@ from rich.text import Text
 from spaces.apps.command_line.console import complain
 from spaces.apps.command_line.progress import EVERY
 from spaces.markup.terminal import visible
-from spaces.tuning.study import REFERENCE, START, Study
+from spaces.tuning.sources import REFERENCE, START
+from spaces.tuning.study import Study
 from spaces.tuning.trial import Trial
+
+TICKS = 1.0
+"""How often in a second the table on a terminal counts down."""
 
 
 @define
@@ -39,9 +42,17 @@ class TuningView:
     _live: Live = field(init=False)
     _phase: str = field(init=False, default="")
     _study: Study | None = field(init=False, default=None)
+    _shown: int = field(init=False, default=0)
+    _disturbed: int = field(init=False, default=0)
+    _known: tuple[tuple[str, str], ...] = field(init=False, default=())
 
     def __attrs_post_init__(self) -> None:
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._live = Live(
+            console=self._console,
+            get_renderable=self._table,
+            refresh_per_second=TICKS,
+            transient=True,
+        )
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -57,9 +68,16 @@ class TuningView:
         if self._console.is_terminal:
             self._live.stop()
 
+    def begin(self, study: Study) -> None:
+        """Shows what a study has from earlier runs."""
+        self._study = study
+        self._refresh()
+
     def show(self, study: Study, trial: Trial) -> None:
         """Shows the state of a study after a trial."""
         self._study = study
+        self._shown += 1
+        self._disturbed += trial.result is not None and trial.result.is_disturbed
         self._refresh()
 
     def tell_phase(self, what: str) -> None:
@@ -69,47 +87,48 @@ class TuningView:
 
     def _refresh(self) -> None:
         if self._console.is_terminal:
-            self._live.update(self._table(), refresh=True)
+            self._known = tuple(self._lines())
+            self._live.refresh()
             return
         now = monotonic()
         if now - self._told >= EVERY:
             self._told = now
-            parts = "; ".join(f"{what}: {said}" for what, said in self._lines())
+            parts = "; ".join(f"{what}: {said}" for what, said in [*self._lines(), *self._left()])
             complain(f"{now - self._began:.0f} s: {parts}")
 
     def _table(self) -> Table:
+        """The table, whose time left changes. Another thread calls this, which asks no study."""
         made = Table(show_header=False)
-        for what, said in self._lines():
+        for what, said in [*self._known, *self._left()]:
             made.add_row(Text(visible(what)), Text(visible(said)))
         return made
+
+    def _left(self) -> Iterator[tuple[str, str]]:
+        if self.seconds is not None:
+            yield "time left", f"{max(0.0, self.seconds - (monotonic() - self._began)):.0f} s"
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         if self._phase:
             yield "now", self._phase
-        if self._study is not None:
+        if self._study is not None and self._study.told:
             yield from _lines_of(self._study)
-        if self.seconds is not None:
-            yield "time left", f"{max(0.0, self.seconds - (monotonic() - self._began)):.0f} s"
+        if self._disturbed:
+            yield "disturbed", f"{self._disturbed} of {self._shown}: other programs were running"
 
 
 def _lines_of(study: Study) -> Iterator[tuple[str, str]]:
-    told = [trial for trial in study if trial.result is not None]
-    yield "trials", f"{len(told)} ({outcomes(told)})"
+    yield "trials", f"{study.told} ({outcomes(study)})"
     best = study.best
     if best is not None:
         yield "fastest", f"trial {best.number} ({best.proposal.source}), {shown_ratio(best)}"
-    disturbed = sum(one.result is not None and one.result.is_disturbed for one in told)
-    if disturbed:
-        yield "disturbed", f"{disturbed} of {len(told)}: other programs were running"
-    for trial in told:
-        if trial.proposal.source in (REFERENCE, START):
+    for trial in study.of_source(REFERENCE, START):
+        if trial.result is not None:
             yield trial.proposal.source, shown_ratio(trial)
 
 
-def outcomes(trials: list[Trial]) -> str:
+def outcomes(study: Study) -> str:
     """How many trials ended in which way."""
-    counts = Counter(str(trial.result.outcome) for trial in trials if trial.result is not None)
-    return ", ".join(f"{count} {what}" for what, count in counts.most_common()) or "none"
+    return ", ".join(f"{count} {what}" for what, count in study.outcomes.items()) or "none"
 
 
 def shown_ratio(trial: Trial) -> str:

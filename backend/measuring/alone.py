@@ -1,4 +1,6 @@
-"""One measurement at a time on a machine: two at once would make each other slower."""
+"""One measurement at a time on a machine, or on a core of it: two at once would make each other
+slower.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from spaces.backend.measuring.session import MeasuringError
@@ -36,14 +38,61 @@ def alone_on_machine(seconds: float) -> Iterator[None]:
             file of this user.
         OutOfTime: the time limit of the caller is over.
     """
+    with _held(lock_path(), "this machine", seconds):
+        yield
+
+
+@contextmanager
+def alone_on_cores(cores: Iterable[int], seconds: float) -> Iterator[None]:
+    """The same for some cores: other processes may measure on other cores meanwhile, but none on
+    the whole machine.
+
+    Raises:
+        MeasuringError, OutOfTime: as for :func:`alone_on_machine`.
+    """
+    with ExitStack() as held:
+        held.enter_context(_held(lock_path(), "this machine", seconds, is_shared=True))
+        for core in sorted(cores):
+            held.enter_context(_held(core_lock_path(core), f"core {core}", seconds))
+        yield
+
+
+def take_core(core: int, held: ExitStack) -> bool:
+    """Takes a core for this process until ``held`` ends. Returns whether no other process has it.
+
+    Raises:
+        MeasuringError: the file of the lock is not a plain file of this user.
+    """
+    lock = _open_file(core_lock_path(core))
+    held.callback(os.close, lock)
+    return _is_taken(lock)
+
+
+@contextmanager
+def keep_whole_machine_out() -> Iterator[None]:
+    """Lets no process begin to measure on the whole machine, unless one does now.
+
+    Raises:
+        MeasuringError: the file of the lock is not a plain file of this user.
+    """
+    lock = _open_file(lock_path())
+    try:
+        _is_taken(lock, is_shared=True)
+        yield
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def _held(path: Path, what: str, seconds: float, *, is_shared: bool = False) -> Iterator[None]:
+    """Waits for a lock, and gives it back. Several processes may share one."""
     if sys.platform == "win32":
         yield
         return
-    path = lock_path()
     lock = _open_file(path)
     try:
-        if not _is_taken(lock):
-            _wait(lock, path, seconds)
+        if not _is_taken(lock, is_shared=is_shared):
+            _wait(lock, path, what, seconds, is_shared=is_shared)
         os.truncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
         yield
@@ -56,6 +105,14 @@ def lock_path() -> Path:
     which is closed to other users, or else in the folder for temporary files.
     """
     return (runtime_folder() or Path(tempfile.gettempdir())) / f"spaces-measuring-{os.getuid()}"
+
+
+def core_lock_path(core: int) -> Path:
+    """The file whose lock a process of this user has that measures on some cores, one of them this
+    one.
+    """
+    whole = lock_path()
+    return whole.with_name(f"{whole.name}-core-{core}")
 
 
 def runtime_folder() -> Path | None:
@@ -96,24 +153,25 @@ def _unfit(path: Path, why: str) -> MeasuringError:
     )
 
 
-def _is_taken(lock: int) -> bool:
+def _is_taken(lock: int, *, is_shared: bool = False) -> bool:
     """Whether this process has the lock now."""
+    kind = fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
 
 
-def _wait(lock: int, path: Path, seconds: float) -> None:
+def _wait(lock: int, path: Path, what: str, seconds: float, *, is_shared: bool) -> None:
     limit = min(seconds, time_left())
-    log.warning("%s measures on this machine; waiting for it up to %.0f s", _holder(lock), limit)
+    log.warning("%s measures on %s; waiting for it up to %.0f s", _holder(lock), what, limit)
     end = time.monotonic() + seconds
-    while not _is_taken(lock):
+    while not _is_taken(lock, is_shared=is_shared):
         ask_clock()
         if time.monotonic() >= end:
             raise MeasuringError(
-                f"{_holder(lock)} still measures on this machine after {seconds:g} s. Wait for it "
+                f"{_holder(lock)} still measures on {what} after {seconds:g} s. Wait for it "
                 "or end it, or raise the limit: MeasuringLimits(waiting_seconds=...). Its lock is "
                 f"{path}."
             )
@@ -125,5 +183,6 @@ def _holder(lock: int) -> str:
     with contextlib.suppress(OSError):
         told = os.pread(lock, 20, 0).decode(errors="replace").strip()
         if told.isdecimal():
+            os.kill(int(told), 0)  # of several that share the lock, the last one may have ended
             return f"Process {told}"
     return "Another process"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from attrs import define, field
 
 from spaces.backend.arguments import Array
 from spaces.backend.compile import PreparedRun, compile_cpu
 from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.measuring.caches import CacheFlush
+from spaces.backend.measuring.metrics import note_metrics
 from spaces.backend.measuring.task import MeasuringTask, NotLegalError, TimedProgramMaker
+from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
 from spaces.model.schedules.schedule import Schedule
@@ -30,9 +34,15 @@ LONG = 0.05
 
 @define
 class TimedCpuRun:
-    """A prepared run that is timed."""
+    """A prepared run that is timed.
+
+    Attributes:
+        prepared: the run.
+        metrics: what was noted when it was compiled.
+    """
 
     prepared: PreparedRun
+    metrics: tuple[tuple[str, float], ...] = ()
     _last: float = field(init=False, default=0.0)
 
     def run(self) -> Mapping[str, Array]:
@@ -57,6 +67,39 @@ class TimedCpuRun:
         return (time.perf_counter() - start) / times
 
 
+MOST_COLD = 5
+"""So many cold runs are timed at most: emptying the caches takes longer than a short run."""
+
+
+@define
+class ColdCpuRun:
+    """A prepared run that is timed with empty caches.
+
+    Attributes:
+        prepared: the run.
+        empty_caches: empties them.
+        metrics: what was noted when it was compiled.
+    """
+
+    prepared: PreparedRun
+    empty_caches: Callable[[], None]
+    metrics: tuple[tuple[str, float], ...] = ()
+
+    def run(self) -> Mapping[str, Array]:
+        return self.prepared()
+
+    def seconds(self) -> float:
+        """The time of a run, or the mean of a few short ones, the caches empty before each."""
+        whole, runs = 0.0, 0
+        while runs == 0 or (whole < SHORTEST and runs < MOST_COLD):
+            self.empty_caches()
+            start = time.perf_counter()
+            self.prepared()
+            whole += time.perf_counter() - start
+            runs += 1
+        return whole / runs
+
+
 def warm_up(run: Callable[[], object]) -> None:
     """Runs a program at least once, until :data:`WARMING` seconds are over."""
     end = time.perf_counter() + WARMING
@@ -65,7 +108,7 @@ def warm_up(run: Callable[[], object]) -> None:
         run()
 
 
-def cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun:
+def cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun | ColdCpuRun:
     """Compiles a schedule for the CPU of this process.
 
     Raises:
@@ -75,20 +118,32 @@ def cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun:
     return _make_run(task, schedule, FloatMode.STRICT)
 
 
-def fast_cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun:
+def fast_cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun | ColdCpuRun:
     """The same with floats that may be reordered and contracted, as those of Halide."""
     return _make_run(task, schedule, FloatMode.FAST)
 
 
-def _make_run(task: MeasuringTask, schedule: Schedule, float_mode: FloatMode) -> TimedCpuRun:
+def _make_run(
+    task: MeasuringTask, schedule: Schedule, float_mode: FloatMode
+) -> TimedCpuRun | ColdCpuRun:
     verdict = verify(task.pipeline, schedule, task.device)
     if not isinstance(verdict, CheckedSchedule):
         raise NotLegalError(str(verdict))
     compiled = compile_cpu(verdict, threads=task.threads, float_mode=float_mode)
-    return TimedCpuRun(compiled.prepare(task.inputs, task.params, task.sizes))
+    metrics = note_metrics(compiled, task.metrics)
+    prepared = compiled.prepare(task.inputs, task.params, task.sizes)
+    if task.conditions.cold and isinstance(task.device, CpuDevice):
+        return ColdCpuRun(prepared, _cache_flush(task.device), metrics)
+    return TimedCpuRun(prepared, metrics)
 
 
-def contracted_cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun:
+@cache
+def _cache_flush(device: CpuDevice) -> CacheFlush:
+    """The one of this process, whose buffer is large."""
+    return CacheFlush.of(device)
+
+
+def contracted_cpu_program(task: MeasuringTask, schedule: Schedule) -> TimedCpuRun | ColdCpuRun:
     """The same with products and sums that round once."""
     return _make_run(task, schedule, FloatMode.CONTRACT)
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -31,23 +31,24 @@ class ProcessorTimes:
     cores: int
 
     @classmethod
-    def now(cls, processes: Iterable[int]) -> Self | None:
+    def now(cls, processes: Iterable[int], cores: Sequence[int] = ()) -> Self | None:
         """The times now; None where the system does not tell them.
 
         Args:
             processes: the processes whose time is counted apart.
+            cores: the processors that count; by default all.
         """
         if sys.platform != "linux":
             return None
         try:
-            first = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+            lines = Path("/proc/stat").read_text().splitlines()
         except OSError:
             return None
-        user, nice, system, _idle, _waiting, interrupts, soft, steal, *_ = map(int, first)
+        counted = {f"cpu{core}" for core in cores} or {"cpu"}
         ticks = os.sysconf("SC_CLK_TCK")
-        busy = (user + nice + system + interrupts + soft + steal) / ticks
+        busy = sum(busy_ticks(line) for line in lines if line.split()[0] in counted) / ticks
         own = sum(map(_ticks_of, processes)) / ticks
-        return cls(time.monotonic(), busy, own, os.cpu_count() or 1)
+        return cls(time.monotonic(), busy, own, len(cores) or os.cpu_count() or 1)
 
     def share_of_others(self, later: ProcessorTimes) -> float:
         """The share of all processors, from 0 to 1, that other programs took from this moment to a
@@ -56,6 +57,12 @@ class ProcessorTimes:
         seconds = (later.wall - self.wall) * self.cores
         others = (later.busy - self.busy) - (later.own - self.own)
         return min(1.0, max(0.0, others / seconds)) if seconds > 0 else 0.0
+
+
+def busy_ticks(line: str) -> int:
+    """The work of a processor by its line in ``/proc/stat``."""
+    user, nice, system, _idle, _waiting, interrupts, soft, steal, *_ = map(int, line.split()[1:])
+    return user + nice + system + interrupts + soft + steal
 
 
 def _ticks_of(process: int) -> int:

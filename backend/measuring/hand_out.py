@@ -14,7 +14,7 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.schedules.schedule import Schedule
 
 
-@define
+@define(eq=False)
 class QueuedSchedule:
     """A schedule to measure.
 
@@ -22,11 +22,13 @@ class QueuedSchedule:
         number: its number.
         schedule: the schedule.
         failures: how many tasks that had it were lost or failed.
+        places: the machines of these tasks.
     """
 
     number: int
     schedule: Schedule
     failures: int = 0
+    places: set[str] = field(factory=set)
 
 
 @define(eq=False)
@@ -40,6 +42,7 @@ class Station:
         worker: the worker that has the task.
         queued: the schedules of the task.
         failures: how many tasks in a row failed on it.
+        failed: the numbers of their schedules.
     """
 
     place: str
@@ -48,6 +51,7 @@ class Station:
     worker: str = ""
     queued: Sequence[QueuedSchedule] = ()
     failures: int = 0
+    failed: set[int] = field(factory=set)
 
 
 @define(eq=False)
@@ -57,7 +61,7 @@ class HandOut:
     Attributes:
         share: how many schedules a task has at most.
         losses: how many tasks may be lost with a schedule before it counts as crashed, and how many
-            in a row may fail on a machine before it is left out.
+            in a row, with as many different schedules, may fail on a machine before it is left out.
         give: called with the number of a schedule and its result.
         stations: the machines by place.
         waiting: the schedules that no machine has.
@@ -98,19 +102,26 @@ class HandOut:
         the task.
         """
         for station in self.stations.values():
-            if station.task is None and self.waiting:
-                station.worker = station.workers[0]
-                station.queued = self._next()
-                yield station
+            if station.task is None:
+                queued = self._next(station.place)
+                if queued:
+                    station.worker, station.queued = station.workers[0], queued
+                    yield station
 
-    def _next(self) -> list[QueuedSchedule]:
-        """The next schedules; one whose task failed comes alone. Near the end, tasks are smaller:
-        all machines end at about the same time.
+    def _next(self, place: str) -> list[QueuedSchedule]:
+        """The next schedules for a machine; one whose task failed comes alone, and to a machine
+        that has not had it, as long as there is one. Near the end, tasks are smaller: all machines
+        end at about the same time.
         """
-        share = min(self.share, math.ceil(len(self.waiting) / len(self.stations)))
-        queued = [self.waiting.popleft()]
+        may_have = (one for one in self.waiting if self._may_have(place, one))
+        first = next(may_have, None)
+        if first is None:
+            return []
+        self.waiting.remove(first)
+        queued = [first]
+        share = min(self.share, math.ceil((len(self.waiting) + 1) / len(self.stations)))
         while (
-            not queued[0].failures
+            not first.failures
             and len(queued) < share
             and self.waiting
             and not self.waiting[0].failures
@@ -118,9 +129,13 @@ class HandOut:
             queued.append(self.waiting.popleft())
         return queued
 
+    def _may_have(self, place: str, one: QueuedSchedule) -> bool:
+        return place not in one.places or self.stations.keys() <= one.places
+
     def finish(self, station: Station, results: Sequence[Measurement | None]) -> None:
         """Takes the results of a task; None for schedules for which there was no time."""
         station.failures = 0
+        station.failed.clear()
         for one, found in zip(self._end(station), results, strict=True):
             if found is not None:
                 self.give(one.number, found)
@@ -131,13 +146,17 @@ class HandOut:
 
     def fail(self, station: Station, error: BaseException) -> list[str]:
         """Takes back the schedules of a task that raised an error. Returns the workers of the
-        machine if it is left out from now on.
+        machine if it is left out from now on: tasks with several schedules failed there, so it is
+        not one schedule that fails everywhere.
         """
         station.failures += 1
         if isinstance(error, MeasuringError):  # no fault of the candidates
             self.put_back(station)
         else:
-            self._take_back(self._end(station), f"Tasks that measured it failed: {error}")
+            station.failed |= {one.number for one in station.queued}
+            self._take_back(station, f"Tasks that measured it failed: {error}")
+            if len(station.failed) < self.losses:
+                return []
         if station.failures < self.losses:
             return []
         del self.stations[station.place]
@@ -153,9 +172,7 @@ class HandOut:
         station.workers.remove(worker)
         task = station.task if station.worker == worker else None
         if task is not None:
-            self._take_back(
-                self._end(station), f"Dask lost {self.losses} workers that measured it."
-            )
+            self._take_back(station, f"Dask lost {self.losses} workers that measured it.")
         if not station.workers:
             del self.stations[place]
         return task
@@ -173,10 +190,13 @@ class HandOut:
         station.task, station.queued = None, ()
         return queued
 
-    def _take_back(self, queued: Sequence[QueuedSchedule], reason: str) -> None:
-        """Puts schedules in front of all others, unless their tasks failed too often."""
-        for one in reversed(queued):
+    def _take_back(self, station: Station, reason: str) -> None:
+        """Puts the schedules of a task in front of all others, unless their tasks failed too
+        often.
+        """
+        for one in reversed(self._end(station)):
             one.failures += 1
+            one.places.add(station.place)
             if one.failures >= self.losses:
                 self.give(one.number, Measurement(one.schedule, RunOutcome.CRASHED, reason))
             else:

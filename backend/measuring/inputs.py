@@ -9,9 +9,9 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.types import Type
 
 
-def random_inputs(pipeline: Pipeline, seed: int = 0) -> dict[str, Array]:
+def random_inputs(pipeline: Pipeline, seed: int | None = 0) -> dict[str, Array]:
     """An array of random values for each image, at the estimates: all values of an integer type
-    have the same chance, and floats lie between 0 and 1.
+    have the same chance, and floats lie between 0 and 1. Without a seed they differ each time.
 
     Raises:
         ValueError: an image has no estimate.

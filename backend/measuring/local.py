@@ -17,11 +17,13 @@ from attrs.validators import ge
 from spaces.backend.arguments import Array, Scalars, Sizes
 from spaces.backend.cuda.launch import gpu_available
 from spaces.backend.measuring.agreement import EXACT, Tolerance
-from spaces.backend.measuring.alone import alone_on_machine
+from spaces.backend.measuring.conditions import USUAL, RunConditions, check_conditions
+from spaces.backend.measuring.cores import measuring_cores
 from spaces.backend.measuring.cpu_program import cpu_program
 from spaces.backend.measuring.disturbance import ProcessorTimes
 from spaces.backend.measuring.gpu_program import gpu_program
 from spaces.backend.measuring.inputs import random_inputs
+from spaces.backend.measuring.metrics import Metric, check_metrics
 from spaces.backend.measuring.rounds import Race, TimedRounds, time_in_rounds
 from spaces.backend.measuring.session import (
     REFERENCE,
@@ -30,7 +32,12 @@ from spaces.backend.measuring.session import (
     MeasuringSession,
     build_in_turns,
 )
-from spaces.backend.measuring.task import MeasuringLimits, MeasuringTask, TimedProgramMaker
+from spaces.backend.measuring.task import (
+    NO_METRICS,
+    MeasuringLimits,
+    MeasuringTask,
+    TimedProgramMaker,
+)
 from spaces.constraints.devices.device import CpuDevice, GpuDevice, device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
@@ -81,6 +88,10 @@ class LocalMeasurer:
             one for a GPU.
         make: compiles a schedule in a worker; by default for the CPU of this machine or for its
             GPU, with times between events on the GPU.
+        metrics: what is noted of each schedule beside its time, memory and code size: functions of
+            the compiled pipeline (:data:`Metric`), by name. For CPUs.
+        conditions: under which conditions schedules are timed; others than those of the inputs are
+            for CPUs alone.
         allowed: how results may differ beyond the rounding of floats; by default not at all. Code
             in fast float mode needs the :func:`tolerance` of the
             pipeline.
@@ -100,10 +111,16 @@ class LocalMeasurer:
     threads: int | None = None
     workers: int = field(validator=ge(1))
     make: TimedProgramMaker | None = None
+    metrics: Mapping[str, Metric] = NO_METRICS
+    conditions: RunConditions = USUAL
     allowed: Tolerance = EXACT
     _sessions: tuple[MeasuringSession, ...] = field(init=False, default=(), eq=False)
     _fastest: float = field(init=False, default=math.inf, eq=False)
     _others: float = field(init=False, default=0.0, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        check_conditions(self.conditions, self.device)
+        check_metrics(self.metrics)
 
     @workers.default
     def _few(self) -> int:
@@ -129,8 +146,10 @@ class LocalMeasurer:
         Raises:
             MeasuringError, OutOfTime: as :meth:`measure` does.
         """
-        sessions = self._of(pipeline)
-        with alone_on_machine(self.limits.waiting_seconds):
+        before = self._sessions[0].task.cores if self._sessions else ()
+        wanted = measuring_cores(self.conditions, before, self.limits.waiting_seconds)
+        with wanted as cores:
+            sessions = self._of(pipeline, cores)
             try:
                 built: dict[int, tuple[BuiltCandidate, Measurement]] = {}
                 for place, candidate, found in build_in_turns(
@@ -173,7 +192,8 @@ class LocalMeasurer:
             return None
 
         start = time.monotonic()
-        before = ProcessorTimes.now(_own_processes(sessions))
+        cores = sessions[0].task.cores
+        before = ProcessorTimes.now(_own_processes(sessions), cores)
         alive = [place for place, (_, one) in built.items() if one.is_correct]
         timing = time_in_rounds(
             time_of,
@@ -184,7 +204,7 @@ class LocalMeasurer:
         )
         results: dict[int, Measurement] = {}
         for rounds, times in enumerate(timing, start=1):
-            after = ProcessorTimes.now(_own_processes(sessions))
+            after = ProcessorTimes.now(_own_processes(sessions), cores)
             self._others = others = before.share_of_others(after) if before and after else 0.0
             self._note_fastest(times)
             results = {
@@ -202,12 +222,13 @@ class LocalMeasurer:
             if seconds:
                 self._fastest = min(self._fastest, statistics.median(seconds))
 
-    def _of(self, pipeline: Pipeline) -> tuple[MeasuringSession, ...]:
-        """The sessions of a pipeline: the last ones, if they have this pipeline."""
-        if not self._sessions or self._sessions[0].task.pipeline != pipeline:
+    def _of(self, pipeline: Pipeline, cores: tuple[int, ...] = ()) -> tuple[MeasuringSession, ...]:
+        """The sessions of a pipeline: the last ones, if they have this pipeline and these cores."""
+        last = self._sessions[0].task if self._sessions else None
+        if last is None or last.pipeline != pipeline or last.cores != cores:
             self.close()
             self._fastest = math.inf
-            inputs = random_inputs(pipeline) if self.inputs is None else self.inputs
+            inputs = self._inputs_of(pipeline)
             task = MeasuringTask(
                 pipeline,
                 self.device,
@@ -215,12 +236,15 @@ class LocalMeasurer:
                 self.params,
                 self.sizes or {one.buffer: one.ranges for one in pipeline.estimates},
                 self.make or _default_maker(self.device),
-                self.threads,
+                self.threads or len(cores) or None,
                 # CUDA reserves far more addresses than it uses, so they say nothing.
                 self.limits.memory_bytes // self.workers
                 if isinstance(self.device, CpuDevice)
                 else None,
                 self.allowed,
+                self.metrics,
+                self.conditions,
+                cores,
             )
             reference = self.reference or Schedule.default(pipeline)
             trusted = self.trusted or reference
@@ -229,6 +253,15 @@ class LocalMeasurer:
                 for number in range(self.workers)
             )
         return self._sessions
+
+    def _inputs_of(self, pipeline: Pipeline) -> Mapping[str, Array]:
+        """The inputs that the user gives, or random ones; where the conditions ask for random ones,
+        those that the user gives take their place.
+        """
+        if self.conditions.draws_inputs:
+            seed = None if self.conditions.new_inputs else self.conditions.input_seed
+            return {**random_inputs(pipeline, seed), **(self.inputs or {})}
+        return random_inputs(pipeline) if self.inputs is None else self.inputs
 
     def is_like(self, other: LocalMeasurer) -> bool:
         """Whether two measurers measure alike."""

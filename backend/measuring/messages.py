@@ -77,6 +77,7 @@ def send_answer(to: socket.socket, answer: RunAnswer) -> None:
         "outcome": str(answer.outcome),
         "reason": answer.reason[:REASON],
         "seconds": float(answer.seconds),
+        "metrics": dict(answer.metrics),
     }
     to.sendall(json.dumps(told).encode() + b"\n")
 
@@ -128,8 +129,15 @@ def answer_of(line: bytes, *, is_run: bool) -> RunAnswer:
     """
     try:
         match json.loads(line):
-            case {"outcome": str(outcome), "reason": str(reason), "seconds": float(seconds)}:
-                answer = RunAnswer(RunOutcome(outcome), _as_text(reason[:REASON]), seconds)
+            case {
+                "outcome": str(outcome),
+                "reason": str(reason),
+                "seconds": float(seconds),
+                **more,
+            }:
+                metrics = _metrics(more.get("metrics", {}))
+                reason = _as_text(reason[:REASON])
+                answer = RunAnswer(RunOutcome(outcome), reason, seconds, metrics)
             case _:
                 raise ValueError
     except (ValueError, RecursionError):
@@ -140,6 +148,15 @@ def answer_of(line: bytes, *, is_run: bool) -> RunAnswer:
             f"It gave {seconds:g} s as a time; a time is more than zero and at most a day."
         )
     return answer
+
+
+def _metrics(told: object) -> tuple[tuple[str, float], ...]:
+    """Raises:
+    ValueError: these are no metrics.
+    """
+    if not isinstance(told, dict) or not all(isinstance(one, float) for one in told.values()):
+        raise ValueError
+    return tuple((_as_text(name), value) for name, value in told.items())
 
 
 def _beginning(written: bytes) -> str:

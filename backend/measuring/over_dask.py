@@ -39,6 +39,9 @@ from spaces.model.schedules.schedule import Schedule
 
 log = logging.getLogger("spaces.measuring")
 
+SENDING = 10.0
+"""Seconds in which a cluster takes the inputs."""
+
 LOOKING = 0.5
 """Seconds between two looks at which workers there are."""
 
@@ -326,9 +329,17 @@ class DaskMeasurer:
         with self._lock:
             if not self._deadline.is_past:
                 for station in self._hand_out.begin_tasks():
-                    self._begin(station)
+                    try:
+                        self._begin(station)
+                    except OSError as error:  # its workers are gone; the next look will tell
+                        log.info("no task begins on %s: %s", station.worker, error)
+                        self._hand_out.put_back(station)
+                        return
 
     def _begin(self, station: Station) -> None:
+        """Raises:
+        OSError: the cluster takes no data.
+        """
         left = self._deadline.left
         station.task = task = self._client.submit(
             measure_here,
@@ -345,7 +356,9 @@ class DaskMeasurer:
         """The measurer with its inputs, which the cluster has; it is sent once."""
         is_there = self._sent is not None and self._sent[0] is self.local
         if not is_there or self._sent is None or self._sent[1].status != "finished":
-            sent = self._client.scatter(evolve(self.local), broadcast=True, hash=False)
+            sent = self._client.scatter(
+                evolve(self.local), broadcast=True, hash=False, timeout=SENDING
+            )
             self._sent = (self.local, sent)
         return self._sent[1]
 

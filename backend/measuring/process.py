@@ -26,8 +26,11 @@ from spaces.cost.measurer import RunOutcome
 STARTING = 60.0
 """Seconds in which a worker must be ready."""
 
-ENDING = 1.0
+ENDING = 5.0
 """Seconds in which a worker that closed its socket must end."""
+
+FOREIGN = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGXCPU")
+"""The signals that come from outside: from a user, or from a system without memory."""
 
 _TOLD = 2000
 """How many bytes of what a worker printed are read."""
@@ -38,12 +41,14 @@ class WorkerLost(Exception):
 
     Attributes:
         outcome: :attr:`RunOutcome.HUNG` or :attr:`RunOutcome.CRASHED`.
+        was_killed: whether something outside ended it (:data:`FOREIGN`).
     """
 
-    def __init__(self, outcome: RunOutcome, reason: str) -> None:
+    def __init__(self, outcome: RunOutcome, reason: str, *, was_killed: bool = False) -> None:
         """Say what happened, as a sentence."""
         super().__init__(reason)
         self.outcome = outcome
+        self.was_killed = was_killed
 
 
 @define(eq=False, weakref_slot=True)
@@ -95,7 +100,8 @@ class Worker:
         worker = Worker(process, ours, life, errors)
         _workers.add(worker)
         try:
-            worker._send(task, STARTING)
+            with contextlib.suppress(OSError):  # it was killed, as whoever waits will see
+                worker._send(task, STARTING)
             worker._await_answer(time.monotonic() + STARTING, STARTING, "start", is_run=False)
         except BaseException:
             worker.close()
@@ -158,7 +164,9 @@ class Worker:
         told = self._errors.read(_TOLD).decode(errors="replace").strip().splitlines()
         self.close()
         said = f" It said: {told[-1]}" if told else ""
-        return WorkerLost(RunOutcome.CRASHED, f"Its process ended with {ending}.{said}")
+        reason = f"Its process ended with {ending}.{said}"
+        was_killed = ending.removeprefix("signal ") in FOREIGN
+        return WorkerLost(RunOutcome.CRASHED, reason, was_killed=was_killed)
 
     def close(self) -> None:
         """Ends the process and those that it started, at once."""

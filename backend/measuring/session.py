@@ -5,6 +5,8 @@ candidates.
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import zip_longest
 
@@ -38,7 +40,18 @@ PATIENCE = 20.0
 
 
 LOSSES = 3
-"""The most workers that are lost before the trusted schedule and the reference are ready."""
+"""So many workers may crash in a row before the trusted schedule and the reference are ready."""
+
+KILLS = 10
+"""So many may be killed from outside, with longer and longer pauses: other programs take the memory
+for a time.
+"""
+
+PAUSE = 0.05
+"""Seconds before a new worker starts after the first kill; twice as many after each further one."""
+
+LONGEST_PAUSE = 5.0
+"""The most seconds before a new worker starts."""
 
 
 class MeasuringError(RuntimeError):
@@ -73,7 +86,7 @@ class MeasuringSession:
         limits: what a candidate may take.
         schedules: the candidates by key.
         ready: the keys of what is built in the present worker.
-        was_lost: whether the last worker ended by itself, or somebody killed it.
+        lost: how the last worker was lost; None if it was not.
     """
 
     task: MeasuringTask
@@ -82,7 +95,7 @@ class MeasuringSession:
     limits: MeasuringLimits
     schedules: dict[int, Schedule] = field(factory=dict)
     ready: set[int] = field(factory=set)
-    was_lost: bool = field(init=False, default=False)
+    lost: WorkerLost | None = field(init=False, default=None)
     _worker: Worker | None = None
     _done: set[int] = field(init=False, factory=set)
 
@@ -216,7 +229,7 @@ class MeasuringSession:
     def _lost(self, request: Request, lost: WorkerLost) -> RunAnswer:
         log.info("%s: a new worker takes the place of the last one. %s", request, lost)
         self._without_worker()
-        self.was_lost = lost.outcome is RunOutcome.CRASHED
+        self.lost = lost
         if lost.outcome is RunOutcome.HUNG:
             ask_clock()
         return RunAnswer(lost.outcome, str(lost))
@@ -228,17 +241,52 @@ def prepare(sessions: Sequence[MeasuringSession]) -> None:
     nothing wrong.
 
     Raises:
-        MeasuringError: the trusted schedule or the reference fails, or :data:`LOSSES` workers are
-            lost.
+        MeasuringError: the trusted schedule or the reference fails, :data:`LOSSES` workers crash,
+            or :data:`KILLS` are killed.
+        OutOfTime: the time limit of the caller is over.
     """
-    for attempt in range(LOSSES):
+    crashes = kills = 0
+    while True:
         for session in sessions:
-            session.was_lost = False
+            session.lost = None
         try:
-            return _prepare_once(sessions)
-        except MeasuringError:
-            if attempt == LOSSES - 1 or not any(session.was_lost for session in sessions):
+            _prepare_once(sessions)
+        except MeasuringError as error:
+            lost = _find_crash(sessions)
+            if lost is None:
                 raise
+            if lost.was_killed:
+                kills += 1
+            else:
+                crashes += 1
+            if crashes == LOSSES:
+                raise
+            if kills == KILLS:
+                raise MeasuringError(
+                    f"Nothing is measured: something ends the workers. {KILLS} of them were killed "
+                    f"while they were made ready, perhaps for want of memory. {error}"
+                ) from None
+            _pause(kills)
+        else:
+            if not any(session.preparations for session in sessions):
+                return
+
+
+def _find_crash(sessions: Sequence[MeasuringSession]) -> WorkerLost | None:
+    """How a worker crashed or was killed; None if none did. A crash tells more than a kill."""
+    lost = [one.lost for one in sessions if one.lost and one.lost.outcome is RunOutcome.CRASHED]
+    return min(lost, key=lambda one: one.was_killed, default=None)
+
+
+def _pause(kills: int) -> None:
+    """Waits before the next worker starts.
+
+    Raises:
+        OutOfTime: the time limit of the caller is over.
+    """
+    if kills:
+        time.sleep(min(PAUSE * 2 ** (kills - 1), LONGEST_PAUSE, max(0.0, time_left())))
+    ask_clock()
 
 
 def _prepare_once(sessions: Sequence[MeasuringSession]) -> None:
@@ -311,6 +359,12 @@ def build_in_turns(
 def _measurement(key: int, schedule: Schedule, answer: RunAnswer) -> Measurement:
     """A candidate that was built and checked, without times."""
     if answer.outcome is RunOutcome.CORRECT:
-        return Measurement(schedule, RunOutcome.CORRECT, compile_seconds=answer.seconds)
+        failed = [name for name, value in answer.metrics if not math.isfinite(value)]
+        if failed:
+            log.info("candidate %d: no number for %s", key, ", ".join(failed))
+        metrics = tuple(pair for pair in answer.metrics if pair[0] not in failed)
+        return Measurement(
+            schedule, RunOutcome.CORRECT, compile_seconds=answer.seconds, metrics=metrics
+        )
     log.info("candidate %d: %s. %s", key, answer.outcome, answer.reason)
     return Measurement(schedule, answer.outcome, answer.reason)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from attrs import field, frozen
 
 from spaces.backend.arguments import Array, Scalars, Sizes
 from spaces.backend.measuring.agreement import EXACT, Tolerance
+from spaces.backend.measuring.conditions import USUAL, RunConditions
+from spaces.backend.measuring.metrics import Metric
 from spaces.constraints.devices.device import CpuDevice, GpuDevice
 from spaces.cost.measurer import RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
@@ -28,6 +30,19 @@ class TimedProgram(Protocol):
         ...
 
 
+@runtime_checkable
+class NotedProgram(TimedProgram, Protocol):
+    """A program of which more is known than its time."""
+
+    @property
+    def metrics(self) -> tuple[tuple[str, float], ...]:
+        """What was noted when it was compiled, by name."""
+        ...
+
+
+NO_METRICS: Mapping[str, Metric] = {}
+
+
 @frozen(eq=False)
 class MeasuringTask:
     """The runs of one pipeline.
@@ -42,6 +57,9 @@ class MeasuringTask:
         threads: how many threads run parallel loops; None for one on each core.
         memory_bytes: how much memory a worker may have beside the inputs; None for no limit.
         allowed: how the results of a schedule may differ.
+        metrics: what is noted of each schedule beside its time, by name.
+        conditions: the conditions of timed runs.
+        cores: the cores on which the worker stays; none for all.
     """
 
     pipeline: Pipeline
@@ -53,6 +71,9 @@ class MeasuringTask:
     threads: int | None
     memory_bytes: int | None
     allowed: Tolerance = EXACT
+    metrics: Mapping[str, Metric] = NO_METRICS
+    conditions: RunConditions = USUAL
+    cores: tuple[int, ...] = ()
 
 
 TimedProgramMaker: TypeAlias = Callable[[MeasuringTask, Schedule], TimedProgram]
@@ -105,11 +126,13 @@ class RunAnswer:
         outcome: whether it worked.
         reason: why it did not.
         seconds: the time of the run, or of compiling.
+        metrics: what was noted when it was compiled; what is no number failed.
     """
 
     outcome: RunOutcome = RunOutcome.CORRECT
     reason: str = ""
     seconds: float = 0.0
+    metrics: tuple[tuple[str, float], ...] = ()
 
 
 def free_memory_bytes() -> int:

@@ -26,6 +26,7 @@ from spaces.backend.measuring.task import (
     CheckRequest,
     ForgetRequest,
     MeasuringTask,
+    NotedProgram,
     NotLegalError,
     Request,
     RunAnswer,
@@ -70,14 +71,15 @@ class Bench:
         start = time.perf_counter()
         try:
             with self.pinning.loosen():
-                self.programs[request.key] = self.task.make(self.task, request.schedule)
+                made = self.programs[request.key] = self.task.make(self.task, request.schedule)
         except NotLegalError as error:
             return RunAnswer(RunOutcome.ILLEGAL, str(error))
         except ArgumentError:
             raise
         except Exception as error:  # whatever a compiler raises concerns this candidate alone
             return RunAnswer(RunOutcome.NOT_COMPILED, f"{type(error).__name__}: {error}")
-        return RunAnswer(seconds=time.perf_counter() - start)
+        metrics = made.metrics if isinstance(made, NotedProgram) else ()
+        return RunAnswer(seconds=time.perf_counter() - start, metrics=metrics)
 
     def _check(self, program: TimedProgram) -> RunAnswer:
         found = program.run()
@@ -124,6 +126,8 @@ def main() -> None:
     requests = socket.socket(fileno=int(sys.argv[1]))
     try:
         task: MeasuringTask = receive_request(requests)
+        if task.cores and sys.platform == "linux":
+            os.sched_setaffinity(0, task.cores)  # before there are threads
         if task.memory_bytes is not None:
             limit_memory(task.memory_bytes)
         bench = Bench(task)

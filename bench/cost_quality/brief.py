@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from attrs import define, frozen
 
 from spaces.backend.arguments import Array
-from spaces.backend.measuring.cpu_program import LONG, TimedCpuRun, cpu_program
+from spaces.backend.measuring.cpu_program import LONG, cpu_program
 from spaces.backend.measuring.rounds import Candidate, Race
-from spaces.backend.measuring.task import MeasuringTask
+from spaces.backend.measuring.task import MeasuringTask, TimedProgram
 from spaces.model.schedules.schedule import Schedule
 
 SLOW = 20.0
@@ -25,7 +25,7 @@ ROUNDS = 15
 class BriefRun:
     """A program whose caches are warmed before it is timed only if that takes little time."""
 
-    program: TimedCpuRun
+    program: TimedProgram
     _last: float = 0.0
 
     def run(self) -> Mapping[str, Array]:

@@ -16,6 +16,9 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import outline
 
+TIME = "time"
+"""The name of the time among objectives."""
+
 DISTURBING = 0.1
 """The share of the processors that other programs may take before results are marked."""
 
@@ -60,6 +63,7 @@ class Measurement:
         compile_seconds: the time to verify and compile it; None if that failed.
         others: the share of the processors, from 0 to 1, that other programs took meanwhile; 0 if
             the system does not tell.
+        metrics: what else was noted of it, by name.
     """
 
     schedule: Schedule
@@ -69,6 +73,7 @@ class Measurement:
     reference_seconds: tuple[float, ...] = ()
     compile_seconds: float | None = None
     others: float = 0.0
+    metrics: tuple[tuple[str, float], ...] = ()
 
     def __str__(self) -> str:
         if not self.ratios:
@@ -86,6 +91,10 @@ class Measurement:
     def is_correct(self) -> bool:
         """Whether it ran with the right results."""
         return self.outcome is RunOutcome.CORRECT
+
+    def metric(self, name: str) -> float | None:
+        """The metric with this name; None if it was not noted."""
+        return dict(self.metrics).get(name)
 
     def with_runs_of(self, later: Measurement) -> Measurement:
         """This measurement with further runs of the same schedule."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from spaces.backend.profiling.profile import Profile
 from spaces.markup.element import Child, Markup, share_bar, table, tag
+from spaces.markup.quantities import shown_count, shown_seconds, shown_share
 from spaces.pages.facts import FuncFact, ScheduleFacts
 from spaces.pages.nest_view import link
-from spaces.pages.quantities import shown_count, shown_seconds, shown_share
 
 ODD = 2.0
 """A price and a time whose shares differ by this factor are marked, where both matter."""

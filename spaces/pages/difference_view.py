@@ -11,9 +11,9 @@ from spaces.cost.explain import explain
 from spaces.cost.features import facts as sentences
 from spaces.cost.features.facts import Fact
 from spaces.markup.element import Child, Markup, joined, table, tag
+from spaces.markup.quantities import shown_bytes, shown_count, shown_seconds
 from spaces.model.schedules.schedule import StageOf
 from spaces.pages.facts import FuncFact, ScheduleFacts
-from spaces.pages.quantities import shown_bytes, shown_count, shown_seconds
 
 Compared: TypeAlias = tuple[CheckedSchedule, ScheduleFacts, Profile | None]
 """A legal schedule, its numbers, and where the time of a run goes if that is known."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from spaces.markup.element import Child, Markup, joined, share_bar, table, tag
+from spaces.markup.quantities import shown_box, shown_bytes, shown_count, shown_share
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.schedule import StageOf
 from spaces.pages.detail import Detail
 from spaces.pages.facts import FuncFact, ScheduleFacts, StageFact
 from spaces.pages.nest_view import link
-from spaces.pages.quantities import shown_box, shown_bytes, shown_count, shown_share
 
 
 def func_views(

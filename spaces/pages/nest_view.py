@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import attrs
 
 from spaces.markup.element import Markup, joined, tag
+from spaces.markup.quantities import shown_box, shown_bytes, shown_count
 from spaces.model.nest.loopnest import Allocate, Compute, HoistedStorage, Loop, LoopNest, Produce
 from spaces.model.nest.nest_text import NestRow, nest_rows, written_at_estimates
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.pages.detail import Detail
 from spaces.pages.facts import ScheduleFacts
-from spaces.pages.quantities import shown_box, shown_bytes, shown_count
 
 
 def nest_view(nest: LoopNest, facts: ScheduleFacts, prefix: str, detail: Detail) -> Markup:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from spaces.constraints.obligations.records import ProofReport
 from spaces.constraints.repairs.repair import repair
 from spaces.model.articles import shown_kind
 from spaces.pages.generated import generated_code
+from spaces.pages.plain import plain
 from spaces.pages.schedule_page import ShownSchedule, schedule_page
 from spaces.pages.small_run import small_run
 
@@ -105,19 +105,10 @@ def _as_json(side: ShownSchedule) -> dict[str, Any]:
     found: dict[str, Any] = {"name": side.name, "device": side.judged.device.name}
     found |= side.verdict.json()
     if side.facts is not None:
-        found["funcs"] = [_plain(attrs.asdict(fact)) for fact in side.facts.funcs]
-        found["kernels"] = [_plain(attrs.asdict(one)) for one in side.facts.kernels]
+        found["funcs"] = [plain(attrs.asdict(fact)) for fact in side.facts.funcs]
+        found["kernels"] = [plain(attrs.asdict(one)) for one in side.facts.kernels]
         price = side.facts.price
         found["price"] = None if price is None else {"model": price.model, "cost": price.cost}
     if side.profile is not None:
-        found["profile"] = _plain(attrs.asdict(side.profile))
+        found["profile"] = plain(attrs.asdict(side.profile))
     return found
-
-
-def _plain(value: Any) -> Any:
-    """Records and tuples as JSON's types."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value if isinstance(value, int | float | str | None) else str(value)

@@ -8,9 +8,9 @@ from itertools import groupby
 from spaces.constraints.legality.margins import Margin
 from spaces.constraints.rules.findings import Advice
 from spaces.markup.element import Child, Markup, joined, share_bar, tag
+from spaces.markup.quantities import shown_share
 from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import StageOf
-from spaces.pages.quantities import shown_share
 
 _CHECKS = 40
 """The page lists so many checks of a rule."""

@@ -13,8 +13,8 @@ from attrs import define, field
 from spaces.backend.replay.recording import RecordedStep, Recording, StorageBegins
 from spaces.backend.replay.report import Coordinate
 from spaces.markup.element import Markup, joined, table, tag
+from spaces.markup.quantities import shown_count
 from spaces.model.amounts import amount
-from spaces.pages.quantities import shown_count
 from spaces.pages.small_run import SmallRun
 
 

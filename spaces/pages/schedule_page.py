@@ -14,6 +14,7 @@ from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, Judged
 from spaces.constraints.obligations.records import ProofReport
 from spaces.constraints.repairs.repair import Repair
 from spaces.markup.element import Child, Markup, joined, table, tag
+from spaces.markup.quantities import shown_bytes, shown_count, shown_seconds
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.nest.splits import OrderError
@@ -30,7 +31,6 @@ from spaces.pages.graph_view import graph_view
 from spaces.pages.nest_view import nest_view
 from spaces.pages.page import Section, whole_page
 from spaces.pages.proof_view import proof_view
-from spaces.pages.quantities import shown_bytes, shown_count, shown_seconds
 from spaces.pages.rule_view import rule_view
 from spaces.pages.run_view import run_view
 from spaces.pages.small_run import SmallRun

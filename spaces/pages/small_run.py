@@ -75,17 +75,15 @@ def _small(pipeline: Pipeline) -> Pipeline:
     """The pipeline with small estimates of its outputs; images are as large as these need."""
     estimates = []
     for name in pipeline.outputs:
-        known = pipeline.estimate(name) or ()
-        extents = (*_EXTENTS, *(1 for _ in known))
-        estimates.append(
-            Estimate(
-                name,
-                tuple(
-                    (low, min(extent, most))
-                    for (low, extent), most in zip(known, extents, strict=False)
-                ),
+        extents = (*_EXTENTS, *(1 for _ in pipeline.function(name).args))
+        known = pipeline.estimate(name) or tuple((0, most) for most in extents)
+        ranges = (
+            (low, min(extent, most))
+            for (low, extent), most, _ in zip(
+                known, extents, pipeline.function(name).args, strict=False
             )
         )
+        estimates.append(Estimate(name, tuple(ranges)))
     return attrs.evolve(pipeline, estimates=tuple(estimates))
 
 

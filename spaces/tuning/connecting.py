@@ -49,6 +49,8 @@ def errors_of(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
+        if isinstance(error, sqlite3.ProgrammingError) and "closed database" in str(error):
+            raise StoreError(f"{path} is closed; ask while the store is open.") from None
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         sentence = _SENTENCES.get(code, "{path} cannot be used: {error}.")
         raise StoreError(sentence.format(path=path, error=error)) from None

@@ -14,7 +14,7 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import from_json
 from spaces.tuning.identity import pipeline_digest, schedule_digest
 from spaces.tuning.prices_as_json import prices_from_json
-from spaces.tuning.rows import DamagedRowError, intact, read_machine
+from spaces.tuning.rows import DamagedRowError, intact, read_machine, read_metrics
 from spaces.tuning.schema import is_time
 from spaces.tuning.store import TuningStore
 
@@ -56,7 +56,8 @@ def find_damage(store: TuningStore) -> list[Damage]:
         ),
         "studies": ("SELECT id, sizes FROM studies", lambda row: _sizes(row[1])),
         "trials": (
-            "SELECT study || '.' || number, outcome, predicted, compile_seconds FROM trials",
+            "SELECT study || '.' || number, outcome, predicted, compile_seconds, metrics "
+            "FROM trials",
             lambda row: _trial(*row[1:]),
         ),
         "runs": (
@@ -119,12 +120,13 @@ def _sizes(sizes: str) -> None:
             raise ValueError("a size is no whole number")
 
 
-def _trial(outcome: object, predicted: object, compiling: object) -> None:
+def _trial(outcome: object, predicted: object, compiling: object, metrics: str) -> None:
     if outcome is not None and outcome not in RunOutcome.__members__.values():
         raise ValueError(f"its outcome is {outcome!r}")
     for what, value in (("predicted cost", predicted), ("time of compiling", compiling)):
         if value is not None and not isinstance(value, float):
             raise ValueError(f"its {what} is {value!r}")
+    intact("its metrics", lambda: read_metrics(metrics))
 
 
 def _run(seconds: object, beside: object) -> None:

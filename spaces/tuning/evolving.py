@@ -25,7 +25,7 @@ from spaces.tuning.identity import schedule_digest
 from spaces.tuning.strategy import FirstSearch
 from spaces.tuning.top_ranked import TopRanked
 from spaces.tuning.trial import Proposal, Trial, fastest
-from spaces.tuning.trial_log import tried_digests
+from spaces.tuning.trial_log import TriedDigests, tried_digests
 
 CHANGE = "change"
 """The source of changed schedules."""
@@ -101,7 +101,7 @@ class Evolving:
         model: CostModel,
         parents: Sequence[Schedule],
         chosen: random.Random,
-        tried: set[str],
+        tried: TriedDigests,
     ) -> Iterator[Proposal]:
         """Changed schedules, each with the cheapest numbers that are not ``tried``, to which it
         adds them. Ends when hardly any change is legal and new.

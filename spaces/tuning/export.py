@@ -65,6 +65,8 @@ def _t4_result(trial: Trial, pipeline: Pipeline) -> dict[str, Any]:
         ("seconds", list(result.seconds), "s"),
         ("reference_seconds", list(result.reference_seconds), "s"),
     ]
+    if result.metrics:
+        measured.append(("metrics", dict(result.metrics), ""))
     if result.compile_seconds is not None:
         measured.append(("compile_seconds", result.compile_seconds, "s"))
     if result.seconds:
@@ -128,8 +130,16 @@ def _trial(place: int, result: dict[str, Any], pipeline: Pipeline) -> Trial:
             _seconds(measured, "seconds", times["runtimes"]),
             _seconds(measured, "reference_seconds", measured["reference_runtimes"]),
             compiling,
+            metrics=_metrics(measured.get("metrics", {})),
         ),
     )
+
+
+def _metrics(found: dict[str, Any]) -> tuple[tuple[str, float], ...]:
+    """Raises:
+    ValueError: a value is no number.
+    """
+    return tuple((name, float(value)) for name, value in found.items())
 
 
 def _seconds(measured: dict[str, Any], name: str, in_ms: list[float]) -> tuple[float, ...]:
@@ -156,23 +166,29 @@ _NUMBERS = ("predicted", "median_ms", "ratio", "ratio_low", "ratio_high", "compi
 
 
 def csv_text(trials: Iterable[Trial], pipeline: Pipeline) -> str:
-    """One line a trial, with the names of :data:`COLUMNS` first; a cell without a value is empty.
-    Lines end in a newline.
+    """One line a trial, with the names of :func:`trial_columns` first; a cell without a value is
+    empty. Lines end in a newline.
     """
+    columns = trial_columns(trials, pipeline)
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for trial in trials:
-        writer.writerow("" if cell is None else cell for cell in _cells(trial, pipeline))
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow("" if cell is None else cell for cell in row)
     return written.getvalue()
 
 
 def trial_columns(trials: Iterable[Trial], pipeline: Pipeline) -> dict[str, list[Any]]:
-    """The columns of a table with a row a trial: the names and values of :data:`COLUMNS`, None
-    where there is no value. The constructors of tables of pandas, Polars and Arrow take it.
+    """The columns of a table with a row a trial: the names and values of :data:`COLUMNS` and then
+    of all metrics, None where there is no value. The constructors of tables of pandas, Polars and
+    Arrow take it.
     """
-    rows = [_cells(trial, pipeline) for trial in trials]
-    return {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
+    listed = list(trials)
+    rows = [_cells(trial, pipeline) for trial in listed]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
+    metrics = [dict(one.result.metrics) if one.result else {} for one in listed]
+    names = dict.fromkeys(name for noted in metrics for name in noted if name not in columns)
+    return columns | {name: [noted.get(name) for noted in metrics] for name in names}
 
 
 def trials_frame(trials: Iterable[Trial], pipeline: Pipeline) -> Any:
@@ -183,8 +199,10 @@ def trials_frame(trials: Iterable[Trial], pipeline: Pipeline) -> Any:
         TablesUnavailable: pandas is not installed.
     """
     pandas = _import("pandas")
-    frame = pandas.DataFrame(trial_columns(trials, pipeline), columns=list(COLUMNS))
-    return frame.astype(dict.fromkeys(_NUMBERS, "float64"))
+    columns = trial_columns(trials, pipeline)
+    frame = pandas.DataFrame(columns, columns=list(columns))
+    metrics = [name for name in columns if name not in COLUMNS]
+    return frame.astype(dict.fromkeys([*_NUMBERS, *metrics], "float64"))
 
 
 def write_parquet(path: str | Path, trials: Iterable[Trial], pipeline: Pipeline) -> None:
@@ -196,11 +214,12 @@ def write_parquet(path: str | Path, trials: Iterable[Trial], pipeline: Pipeline)
     """
     arrow = _import("pyarrow")
     parquet = _import("pyarrow.parquet")
-    kinds = {"number": arrow.int64(), "runs": arrow.int64()}
-    kinds |= {name: arrow.float64() for name in _NUMBERS}
     columns = trial_columns(trials, pipeline)
+    kinds = dict.fromkeys(COLUMNS, arrow.string())
+    kinds |= {"number": arrow.int64(), "runs": arrow.int64()}
+    kinds |= {name: arrow.float64() for name in _NUMBERS}
     made = {
-        name: arrow.array(column, kinds.get(name, arrow.string()))
+        name: arrow.array(column, kinds.get(name, arrow.float64()))
         for name, column in columns.items()
     }
     written = io.BytesIO()

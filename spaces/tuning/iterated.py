@@ -16,7 +16,7 @@ from spaces.tuning.identity import schedule_digest
 from spaces.tuning.retraining import retrain
 from spaces.tuning.top_ranked import rank_by_search
 from spaces.tuning.trial import Proposal, Trial
-from spaces.tuning.trial_log import tried_digests
+from spaces.tuning.trial_log import sources_of, tried_digests
 
 ROUND = "round"
 """The source of the proposals of a round; the number of the round follows it."""
@@ -52,8 +52,7 @@ class Iterated:
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
-        sources = {trial.proposal.source for trial in trials}
-        number = 1 + sum(source.startswith(f"{ROUND} ") for source in sources)
+        number = 1 + sum(source.startswith(f"{ROUND} ") for source in sources_of(trials))
         if number > self.rounds:
             return []
         learned = retrain(model, space, trials)

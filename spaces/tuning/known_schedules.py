@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from attrs import frozen
 
 from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.measuring.conditions import USUAL, RunConditions
 from spaces.constraints.devices.device import Device
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.tuning.common_references import reference_seconds
@@ -27,7 +28,7 @@ class Remoteness:
     Attributes:
         is_other_device: they are for another device.
         is_other_machine: another processor or GPU measured them.
-        is_other_code: the threads or the float mode differ.
+        is_other_code: the threads, the float mode or the conditions of timed runs differ.
         is_other_size: an estimate of the pipeline differs.
         scale: the sum of the logarithms of how much extents differ.
     """
@@ -45,13 +46,14 @@ def list_known_schedules(
     target: Device,
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
+    conditions: RunConditions = USUAL,
 ) -> Iterator[tuple[int, Trial]]:
     """The measured schedules of the algorithm of a pipeline, each with the number of its study.
 
-    Results of one processor for one device, one number of threads and one float mode at one size
-    compare, from whichever study they are: by their ratios to references that are the same, or that
-    common schedules connect (:func:`reference_seconds`). Versions of LLVM and of this library do
-    not tell them apart.
+    Results of one processor for one device, one number of threads, one float mode and one kind of
+    conditions at one size compare, from whichever study they are: by their ratios to references
+    that are the same, or that common schedules connect (:func:`reference_seconds`). Versions of
+    LLVM and of this library do not tell them apart.
 
     Of such groups, the nearest to a run at the estimates of ``pipeline`` on this machine comes
     first: results for the device before those for others, results of this processor before others,
@@ -64,17 +66,21 @@ def list_known_schedules(
         target: the device.
         threads: how many threads run parallel loops; None for one on each core.
         float_mode: the float mode of the code.
+        conditions: the conditions of timed runs.
     """
     machine = this_machine(target)
-    wanted_threads = threads or machine.cores
+    wanted_code = (
+        threads or conditions.core_count or machine.cores,
+        str(float_mode),
+        conditions.text,
+    )
     asked = _sizes(pipeline)
     wanted = set(store.similar_studies(pipeline))
     groups: dict[tuple[object, ...], list[StudySummary]] = {}
     for line in store.studies():
         if line.id in wanted:
             sizes = json.dumps(line.sizes, sort_keys=True)
-            code = (line.threads or line.machine.cores, line.float_mode)
-            key = (line.device, line.machine.hardware, code, sizes)
+            key = (line.device, line.machine.hardware, _code(line), sizes)
             groups.setdefault(key, []).append(line)
 
     def remoteness(group: list[StudySummary]) -> tuple[Remoteness, int]:
@@ -83,7 +89,7 @@ def list_known_schedules(
         away = Remoteness(
             line.device != target.name,
             line.machine.hardware != machine.hardware,
-            (line.threads or line.machine.cores, line.float_mode) != (wanted_threads, float_mode),
+            _code(line) != wanted_code,
             any(sizes.get(name) != ranges for name, ranges in asked.items()),
             _scale(asked, sizes),
         )
@@ -91,6 +97,11 @@ def list_known_schedules(
 
     for group in sorted(groups.values(), key=remoteness):
         yield from _by_time(store, [line.id for line in group])
+
+
+def _code(line: StudySummary) -> tuple[int, str, str]:
+    """How the schedules of a study were compiled and timed."""
+    return line.threads or line.machine.cores, line.float_mode, line.conditions
 
 
 def _by_time(store: TuningStore, studies: list[int]) -> Iterator[tuple[int, Trial]]:

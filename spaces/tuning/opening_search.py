@@ -5,7 +5,7 @@ where it stopped.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from attrs import define, evolve, field
 
@@ -19,7 +19,8 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.store import TuningStore
 from spaces.tuning.strategy import FirstSearch, SearchingStrategy, TuningStrategy
 from spaces.tuning.top_ranked import SEARCH
-from spaces.tuning.trial import Proposal, Trial
+from spaces.tuning.trial import Proposal
+from spaces.tuning.trial_log import TrialLog
 
 ALONE = FirstSearch(None, Limits())
 """The search for a reference, for strategies that do not begin with a search."""
@@ -53,7 +54,7 @@ class OpeningSearch:
         model: CostModel,
         strategy: TuningStrategy,
         seed: int,
-        trials: Sequence[Trial],
+        trials: TrialLog,
         kept: tuple[int, bool] | None,
     ) -> OpeningSearch | None:
         """The search of a study that was stopped: it changes the best schedule of those that it has
@@ -70,18 +71,16 @@ class OpeningSearch:
         if not isinstance(strategy, SearchingStrategy):
             return None
         opening = strategy.opening(seed)
-        found = {
-            one.proposal.predicted: one.schedule
-            for one in trials
-            if one.proposal.source == SEARCH and one.proposal.predicted is not None
-        }
+        found = trials.cheapest(SEARCH)
+        if kept is None and found is not None:
+            return None
         if kept is None:
-            return None if found else OpeningSearch.begin(space, model, strategy, seed)
+            return OpeningSearch.begin(space, model, strategy, seed)
         structures, is_over = kept
         left = math.inf if opening.limits.structures is None else opening.limits.structures
         if is_over or structures >= left:
             return None
-        start = found[min(found)] if found else trials[0].schedule
+        start = (found or trials[0]).schedule
         limits = evolve(
             opening.limits,
             structures=None if math.isinf(left) else int(left) - structures,

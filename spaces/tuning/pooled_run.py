@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+import logging
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
 from typing import Protocol
 
@@ -12,7 +13,10 @@ from spaces.cost.measurer import Measurement
 from spaces.cost.pool import MeasuringPool
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
+from spaces.tuning.retries import ATTEMPTS, is_transient
 from spaces.tuning.trial import Trial
+
+log = logging.getLogger("spaces.tuning")
 
 WAITING = 0.5
 """Seconds to wait for a result before the pool is asked again what it wants."""
@@ -37,6 +41,10 @@ class AskedAndTold(Protocol):
 
     def tell(self, trial: Trial, result: Measurement) -> Trial:
         """Keeps the result of a trial."""
+        ...
+
+    def begin(self, trials: Iterable[Trial]) -> None:
+        """Notes that trials were tried once more."""
         ...
 
 
@@ -109,6 +117,10 @@ class PooledRun:
             trial = self._running.pop(number, None)
             if trial is None:
                 continue
-            told = self.study.tell(trial, result)
             self._is_fresh = True
+            if is_transient(result) and trial.attempts + 1 < ATTEMPTS:
+                log.info("trial %d is tried again: %s", number, result)
+                self.study.begin([trial])
+                continue
+            told = self.study.tell(trial, result)
             self.listen(told)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from spaces.backend.measuring.process import FOREIGN
 from spaces.cost.measurer import Measurement, RunOutcome
 
 ATTEMPTS = 3
 """How often a schedule is tried at most, if it fails for a reason that may lie elsewhere."""
 
-_KILLED = re.compile(r"\bsignal SIG(KILL|TERM|INT|HUP|QUIT|XCPU)\b")
+_KILLED = re.compile(rf"\bsignal ({'|'.join(FOREIGN)})\b")
 """What a reason says of a process that something else has ended."""
 
 _SIGNAL = re.compile(r"\bsignal \S+")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from attrs import evolve
@@ -47,15 +47,16 @@ def read_trial(
 
     Args:
         row: its number, the document and the directives of its schedule, its source, the predicted
-            cost, its outcome, the reason, the seconds of compiling, how often it was begun, and
-            what other programs took.
+            cost, its outcome, the reason, the seconds of compiling, how often it was begun, what
+            other programs took, and its metrics.
         runs: the times of its runs and of the reference beside them.
         pipeline: gives the pipeline; called if only the directives of the schedule are readable.
 
     Raises:
         DamagedRowError: the row or a run is damaged.
     """
-    number, document, text, source, predicted, outcome, reason, compiling, attempts, others = row
+    number, document, text, source, predicted, outcome, reason, *numbers = row
+    compiling, attempts, others, metrics = numbers
     schedule = read_schedule(document, text, pipeline)
     if not (predicted is None or isinstance(predicted, float)):
         raise DamagedRowError(f"its predicted cost is {predicted!r}")
@@ -75,9 +76,33 @@ def read_trial(
     if not isinstance(others, float | int):
         raise DamagedRowError(f"its share of other programs is {others!r}")
     result = Measurement(
-        schedule, RunOutcome(outcome), str(reason), mine, beside, compiling, others
+        schedule,
+        RunOutcome(outcome),
+        str(reason),
+        mine,
+        beside,
+        compiling,
+        others,
+        intact("its metrics", lambda: read_metrics(metrics)),
     )
     return Trial(number, proposal, result)
+
+
+def read_metrics(text: str) -> tuple[tuple[str, float], ...]:
+    """Metrics by name.
+
+    Raises:
+        ValueError: the text is damaged.
+    """
+    found = json.loads(text)
+    if not all(isinstance(one, float) and math.isfinite(one) for one in found.values()):
+        raise ValueError("one is no number")
+    return tuple(found.items())
+
+
+def write_metrics(metrics: Iterable[tuple[str, float]]) -> str:
+    """The text of metrics; those that are no numbers are left out."""
+    return json.dumps({name: float(one) for name, one in metrics if math.isfinite(one)})
 
 
 def read_schedule(document: str, text: str, pipeline: Callable[[], Pipeline]) -> Schedule:
@@ -111,7 +136,7 @@ def read_summary(row: Sequence[Any]) -> StudySummary:
         DamagedRowError: the row is damaged.
     """
     id, name, device, machine, sizes, model, strategy, seed, created, *more = row
-    threads, float_mode, trials, told, correct, best = more
+    threads, float_mode, conditions, trials, told, correct, best = more
     return StudySummary(
         id=id,
         pipeline=str(name),
@@ -128,6 +153,7 @@ def read_summary(row: Sequence[Any]) -> StudySummary:
         best=best,
         threads=threads,
         float_mode=str(float_mode),
+        conditions=str(conditions),
     )
 
 
@@ -144,4 +170,5 @@ def plausible(result: Measurement) -> Measurement:
     compiling = result.compile_seconds
     if compiling is not None and not math.isfinite(compiling):
         compiling = None
-    return evolve(result, reason=reason, compile_seconds=compiling)
+    metrics = read_metrics(write_metrics(result.metrics))
+    return evolve(result, reason=reason, compile_seconds=compiling, metrics=metrics)

@@ -113,7 +113,7 @@ class StudyRun:
         if not self._is_gradual or any(one.attempts for one in asked):
             return []
         chosen = [] if self.study.best is None else [self.study.best]
-        first = next(iter(self.study))
+        first = self.study.trial_log[0]
         if self._batches == 0 and first not in chosen and first.result and first.result.ratios:
             chosen.append(first)
         return chosen

@@ -10,6 +10,9 @@ from typing import Any
 
 from spaces.cost.measurer import interval_of_median
 
+_SQL_NOW = "(julianday('now') - 2440587.5) * 86400.0"
+"""The clock of SQLite in seconds since 1970, to the millisecond."""
+
 MIGRATIONS = (
     """
     CREATE TABLE pipelines (
@@ -91,6 +94,29 @@ MIGRATIONS = (
         structures INTEGER NOT NULL,      -- how many the search has scored
         is_over INTEGER NOT NULL          -- whether it ended by itself
     );
+    """,
+    f"""
+    ALTER TABLE trials ADD COLUMN told REAL;      -- when its result came, in seconds since 1970
+    CREATE TABLE sessions (               -- a row each time a process begins to tune a study
+        study INTEGER NOT NULL REFERENCES studies,
+        began REAL NOT NULL               -- in seconds since 1970
+    );
+    CREATE INDEX sessions_by_study ON sessions (study, began);
+    CREATE TRIGGER notes_when_told AFTER UPDATE OF outcome ON trials
+    WHEN OLD.outcome IS NULL AND NEW.outcome IS NOT NULL
+    BEGIN
+        UPDATE trials SET told = {_SQL_NOW} WHERE study = NEW.study AND number = NEW.number;
+    END;
+    CREATE TRIGGER notes_when_claimed AFTER UPDATE OF runner ON studies
+    WHEN NEW.runner IS NOT NULL
+    BEGIN
+        INSERT INTO sessions VALUES (NEW.id, {_SQL_NOW});
+    END;
+    """,
+    """
+    CREATE INDEX trials_by_source ON trials (study, source, predicted, number);
+    ALTER TABLE studies ADD COLUMN conditions TEXT NOT NULL DEFAULT '';  -- of timed runs, in words
+    ALTER TABLE trials ADD COLUMN metrics TEXT NOT NULL DEFAULT '{}';  -- JSON: numbers by name
     """,
 )
 """The SQL of each version, in order. It turns a file of the version before into one of this
@@ -185,4 +211,10 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
 def _statements(script: str) -> list[str]:
     """The statements of a script; ``executescript`` would commit in between."""
     lines = (line.partition("--")[0] for line in script.splitlines())
-    return [one for one in "\n".join(lines).split(";") if one.strip()]
+    found, begun = [], ""
+    for part in "\n".join(lines).split(";")[:-1]:
+        begun += f"{part};"
+        if sqlite3.complete_statement(begun):  # a trigger has statements of its own
+            found.append(begun)
+            begun = ""
+    return found

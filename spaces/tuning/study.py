@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
 from itertools import islice
@@ -11,13 +12,16 @@ from typing import Self, TypeAlias
 from attrs import define, evolve, field
 
 from spaces.backend.llvm.operators import FloatMode
-from spaces.cost.measurer import Measurement, Measurer, RunOutcome
+from spaces.backend.measuring.conditions import USUAL, RunConditions
+from spaces.cost.measurer import TIME, Measurement, Measurer, RunOutcome
 from spaces.cost.model import CostModel
 from spaces.cost.pool import MeasuringPool
 from spaces.cost.registry import default_model
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.markup.card import card, listing
-from spaces.markup.element import share_bar, table
+from spaces.markup.charts.chart import without_hints
+from spaces.markup.charts.svg import chart_svg
+from spaces.markup.element import Markup, share_bar, table
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.articles import shown_kind
@@ -37,9 +41,17 @@ from spaces.tuning.fitted_models import load_model
 from spaces.tuning.identity import TuningMachine, this_machine
 from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.opening_search import OpeningSearch
+from spaces.tuning.pareto import OBJECTIVES, pareto_trials
+from spaces.tuning.plots.charts import trials_chart
+from spaces.tuning.plots.kinds import PlotKind
+from spaces.tuning.plots.plot import Plot, study_plot
+from spaces.tuning.plots.progress import study_progress
+from spaces.tuning.plots.study_record import StudyRecord, study_record
 from spaces.tuning.pooled_run import PooledRun
 from spaces.tuning.retries import ATTEMPTS
 from spaces.tuning.running import TURN, StudyRun
+from spaces.tuning.schema import StoreError
+from spaces.tuning.sources import KEPT, REFERENCE, START
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.strategies import tuning_strategy
 from spaces.tuning.strategy import SearchingStrategy, TuningStrategy
@@ -50,15 +62,6 @@ Callback: TypeAlias = Callable[["Study", Trial], None]
 """Called after each result."""
 
 log = logging.getLogger("spaces.tuning")
-
-REFERENCE = "reference"
-"""The source of the schedule that runs beside all others."""
-
-START = "start"
-"""The source of schedules that the user gives."""
-
-KEPT = "kept"
-"""The source of schedules that were fast elsewhere."""
 
 SEARCHING = 30.0
 """The most seconds in which a new study finds the schedule that runs beside all others."""
@@ -74,6 +77,9 @@ MOST_SEED = 2**63 - 1
 WARM = 4
 """How many schedules of earlier studies a new one begins with."""
 
+_MOST_LINES = 100
+"""A text names so many trials at most, and shows fewer."""
+
 _SHOWN = 5
 """A card in a notebook shows so many trials, the fastest ones."""
 
@@ -88,7 +94,8 @@ class Study:
 
     Every trial is in the store before it is measured, and its result right after. So a study may
     be stopped or killed at any moment: opened again, it goes on with the trials that have no
-    result, and measures nothing twice.
+    result, and measures nothing twice. Trials are read from the store when somebody asks for them,
+    so a large study opens at once, and the store stays open as long as the study is asked.
 
     Attributes:
         space: the space of schedules. store: the store. id: the number of the study in the store.
@@ -120,23 +127,68 @@ class Study:
     _stand_in_ratio: float = field(repr=False, default=1.0)
 
     def __str__(self) -> str:
-        told = [trial for trial in self if trial.result is not None]
         head = f"{self!r}, in {self.store.path}"
-        lines = [f"trial {one.number} ({one.proposal.source}): {one.result}" for one in told]
+        try:
+            return few_lines([head, *self._lines()])
+        except StoreError as error:
+            return f"{self!r}. {error}"
+
+    def _lines(self) -> list[str]:
         best = self.best
         if best is not None:
             lines = [f"fastest: trial {best.number} ({best.proposal.source}), {best.result}"]
             lines += str(best.schedule).splitlines()
-        return few_lines([head, *lines])
+        else:
+            told = (one for one in self if one.result is not None)
+            first = islice(told, _MOST_LINES)
+            lines = [f"trial {one.number} ({one.proposal.source}): {one.result}" for one in first]
+        return lines
 
     def _repr_html_(self) -> str:
         about = f"{self.space.pipeline.name} for {self.space.device.name}"
+        try:
+            return self._card(about)
+        except StoreError as error:
+            return card(f"Study {self.id}", f"{about}: {error}")
+
+    def _card(self, about: str) -> str:
         best = self._trials.ranked[:_SHOWN]
         rows = [(t.number, t.proposal.source, t.ratio, share_bar(1 / t.ratio)) for t in best]
         told = table(("trial", "from", "time / reference", ""), rows) if rows else None
         many = f"{about}: {self.told} of {amount(len(self._trials), 'trial')} measured"
         schedule = listing(str(best[0].schedule)) if best else None
-        return card(f"Study {self.id}", many, told, schedule)
+        return card(f"Study {self.id}", many, self._drawn_progress(), told, schedule)
+
+    def _drawn_progress(self) -> Markup | None:
+        """The fastest schedule against the number of results; None if there is none yet."""
+        chart = trials_chart(study_progress(self.record()))
+        return None if chart is None else chart_svg(without_hints(chart))
+
+    def record(self) -> StudyRecord:
+        """What the store knows about the study: the source of its tables and plots.
+
+        Raises:
+            StoreError: the store is closed or damaged.
+        """
+        return study_record(self.store, self.id, self._trials)
+
+    def plot(self, kind: PlotKind | str = PlotKind.TRIALS) -> Plot:
+        """A plot of the study. It shows itself in notebooks; with the extra ``plots`` it gives a
+        figure of matplotlib, and writes pictures.
+
+        Args:
+            kind: which one (:class:`PlotKind`): the fastest schedule against ``trials`` or
+                ``time``, the ``funnel``, ``predictions`` beside measurements, ``decisions`` as
+                parallel coordinates, or the ``standing`` beside schedules by hand.
+
+        Raises:
+            ValueError: no plot has this name.
+            NothingToPlotError: the study has no numbers for this plot yet.
+            StoreError: the store is closed or damaged.
+
+        >>> study.plot("predictions").write("predictions.png")
+        """
+        return study_plot(self.record(), kind)
 
     def __repr__(self) -> str:
         about = f"{self.space.pipeline.name} for {self.space.device.name}"
@@ -155,6 +207,7 @@ class Study:
         searching: float = SEARCHING,
         threads: int | None = None,
         float_mode: FloatMode = FloatMode.STRICT,
+        conditions: RunConditions = USUAL,
         machine: TuningMachine | None = None,
         look: Callable[[], None] = lambda: None,
     ) -> Study:
@@ -177,6 +230,7 @@ class Study:
                 :meth:`run` goes on with the search later.
             threads: how many threads the measurer gives parallel loops; None for one on each core.
             float_mode: the float mode in which the measurer compiles.
+            conditions: under which conditions the measurer times schedules.
             machine: the machine that measures; by default this one.
             look: called several times a second during that search.
 
@@ -202,8 +256,9 @@ class Study:
             seed,
             reference,
             prices_text(made),
-            threads or 0,
+            threads or conditions.core_count or 0,
             float_mode,
+            conditions.text,
         )
         id = store.find_study(key)
         opening: OpeningSearch | None = None
@@ -219,7 +274,7 @@ class Study:
             raise BusyStudyError(
                 f"{other} tunes study {id} of {store.path} now; wait for it, or give another seed."
             )
-        trials = store.trial_log(id, space.pipeline)
+        trials = TrialLog(store, id)
         if opening is None:
             kept = store.search_of(id)
             opening = OpeningSearch.go_on(space, made, chosen, seed, trials, kept)
@@ -253,12 +308,9 @@ class Study:
 
     def _set_aside(self) -> None:
         """Gives up what ended the process that measured it again and again."""
-        for trial in self.open_trials:
-            if trial.attempts > ATTEMPTS:
-                reason = (
-                    f"The process that tunes ended {trial.attempts} times while it was measured."
-                )
-                self.tell(trial, Measurement(trial.schedule, RunOutcome.CRASHED, reason))
+        for trial in self._trials.open(wanted=lambda attempts: attempts > ATTEMPTS):
+            reason = f"The process that tunes ended {trial.attempts} times while it was measured."
+            self.tell(trial, Measurement(trial.schedule, RunOutcome.CRASHED, reason))
 
     def _kept_elsewhere(self) -> Iterator[Schedule]:
         """The fastest schedules of other studies of this pipeline that are legal here."""
@@ -284,8 +336,8 @@ class Study:
         return tuple(self._trials)
 
     def __iter__(self) -> Iterator[Trial]:
-        """The trials so far, in order."""
-        return iter(self.trials)
+        """The trials so far, in order, read as they are asked for."""
+        return iter(self._trials)
 
     @property
     def open_trials(self) -> tuple[Trial, ...]:
@@ -303,6 +355,15 @@ class Study:
         return self._trials.told
 
     @property
+    def outcomes(self) -> dict[str, int]:
+        """How many trials ended in which way (:class:`RunOutcome`), the most frequent first."""
+        return self.store.outcomes(self.id)
+
+    def of_source(self, *sources: str) -> tuple[Trial, ...]:
+        """The trials of some sources (:attr:`Proposal.source`), such as ``start``."""
+        return self._trials.of_source(*sources)
+
+    @property
     def best(self) -> Trial | None:
         """The fastest trial; None as long as none has times."""
         return self._trials.best
@@ -314,17 +375,22 @@ class Study:
 
         A trial whose measurement failed or ended the process comes after all others, and alone.
         """
-        waiting = self.open_trials
+        waiting = self._waiting(count)
         if not waiting:
             proposals = self._generation()
             log.debug("study %d: %d more proposals", self.id, len(proposals))
             self._propose(proposals)
-            waiting = self.open_trials
+            waiting = self._waiting(count)
         while not waiting and self.opening is not None and not self.opening.is_over:
             self.search(TURN)
-            waiting = self.open_trials
-        apart = sorted((one for one in waiting if one.attempts), key=lambda one: one.attempts)
-        return [one for one in waiting if not one.attempts][:count] or apart[:1]
+            waiting = self._waiting(count)
+        return waiting
+
+    def _waiting(self, count: int) -> list[Trial]:
+        """So many open trials that nobody has begun; else one of those that were begun least."""
+        fresh = self._trials.open(count, lambda attempts: attempts == 0)
+        apart = () if fresh else sorted(self._trials.open(), key=lambda one: one.attempts)[:1]
+        return list(fresh or apart)
 
     def search(self, seconds: float) -> None:
         """Lets the search of the study go on for so many seconds, keeps where it stops, and
@@ -404,6 +470,37 @@ class Study:
     def replace(self, trial: Trial, result: Measurement) -> Trial:
         """Puts a failure in the place of the result of a trial: it has failed in a later run."""
         return self._trials.tell(trial.number, self.store.replace(self.id, trial.number, result))
+
+    def note(self, trial: Trial, name: str, value: float) -> Trial:
+        """Keeps a number with a trial that has a result, such as the energy of its run or the error
+        of its output, and returns the trial with it. The lower the better, as for all objectives.
+
+        Raises:
+            ValueError: the value is not finite, the name is ``time``, or the trial has no result.
+            KeyError: the study has no such trial.
+        """
+        known = self._trials.of_number(trial.number)
+        if known.result is None or name == TIME or not math.isfinite(value):
+            raise ValueError(
+                f"Metric {name!r} of trial {trial.number} is {value}; note finite numbers of "
+                f"trials with a result, under another name than {TIME!r}."
+            )
+        metrics = tuple({**dict(known.result.metrics), name: float(value)}.items())
+        self.store.note(self.id, trial.number, metrics)
+        return self._trials.put(evolve(known, result=evolve(known.result, metrics=metrics)))
+
+    def pareto(self, *objectives: str) -> list[Trial]:
+        """The trials that no other one beats in all objectives, sorted by the first objective
+        (:func:`pareto_trials`).
+
+        Args:
+            objectives: names of objectives; by default ``time``, ``memory_bytes`` and
+                ``code_bytes``.
+
+        Raises:
+            ValueError: no trial with times has a value for one of them.
+        """
+        return pareto_trials(self.store, self.id, objectives or OBJECTIVES)
 
     def begin(self, trials: Iterable[Trial]) -> None:
         """Notes that trials are being measured. If this process ends before it tells their results,

@@ -36,6 +36,7 @@ class StudyKey:
             leaves out.
         threads: how many threads run parallel loops; 0 for one on each core.
         float_mode: the float mode of the code.
+        conditions: the conditions of timed runs in words (:attr:`RunConditions.text`).
     """
 
     pipeline: Pipeline
@@ -49,6 +50,7 @@ class StudyKey:
     prices: str = ""
     threads: int = 0
     float_mode: str = FloatMode.STRICT
+    conditions: str = ""
 
     @property
     def digest(self) -> str:
@@ -66,6 +68,7 @@ class StudyKey:
             "" if self.reference is None else schedule_digest(self.pipeline, self.reference),
             self.prices,
             *(() if is_usual else (str(self.threads), str(self.float_mode))),
+            *((self.conditions,) if self.conditions else ()),
         )
 
 
@@ -89,6 +92,7 @@ class StudySummary:
         best: the ratio to the reference of the fastest trial; None without times.
         threads: how many threads run parallel loops; 0 for one on each core.
         float_mode: the float mode of the code.
+        conditions: the conditions of timed runs in words; empty for the usual ones.
     """
 
     id: int
@@ -106,3 +110,4 @@ class StudySummary:
     best: float | None
     threads: int
     float_mode: str
+    conditions: str = ""

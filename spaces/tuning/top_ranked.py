@@ -17,7 +17,7 @@ from spaces.model.deadline import ask_clock
 from spaces.tuning.identity import schedule_digest
 from spaces.tuning.strategy import FirstSearch
 from spaces.tuning.trial import Proposal, Trial
-from spaces.tuning.trial_log import tried_digests
+from spaces.tuning.trial_log import sources_of, tried_digests
 
 SEARCH = "search"
 """The source of schedules that the search finds."""
@@ -51,7 +51,7 @@ class TopRanked:
     def generation(
         self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
     ) -> list[Proposal]:
-        if any(trial.proposal.source == SEARCH for trial in trials):
+        if SEARCH in sources_of(trials):
             return []
         limits = self.opening(seed).limits
         tried = tried_digests(space.pipeline, trials)

@@ -14,9 +14,12 @@ from spaces.backend.compile import CompiledPipeline, compile_cpu
 from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.agreement import EXACT
+from spaces.backend.measuring.conditions import USUAL, RunConditions, check_conditions
 from spaces.backend.measuring.cpu_program import CPU_PROGRAMS
 from spaces.backend.measuring.local import LocalMeasurer
+from spaces.backend.measuring.metrics import Metric
 from spaces.backend.measuring.over_dask import DaskMeasurer
+from spaces.backend.measuring.task import NO_METRICS
 from spaces.backend.measuring.tolerances import tolerance
 from spaces.constraints.devices.device import Device, GpuDevice, device
 from spaces.constraints.legality.verdict import CheckedSchedule
@@ -68,10 +71,13 @@ def tune(
     params: Scalars | None = None,
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
+    conditions: RunConditions = USUAL,
+    metrics: Mapping[str, Metric] = NO_METRICS,
     measurer: Measurer | None = None,
     scheduler: str = "",
     callbacks: Iterable[Callback] = (),
     phase: Callable[[str], None] = lambda what: None,
+    begin: Callable[[Study], None] = lambda study: None,
 ) -> Study:
     """Measures schedules of a pipeline until the time is over, and keeps every result. The same
     call later goes on where this one stopped.
@@ -99,11 +105,16 @@ def tune(
         threads: how many threads run parallel loops; None for one on each core. Studies with
             different numbers are apart.
         float_mode: the float mode of the code. Studies in different modes are apart.
+        conditions: under which conditions schedules are timed, such as cold caches or some cores.
+            Studies under different conditions are apart.
+        metrics: what is noted of each schedule beside its time, memory and code size: functions of
+            the compiled pipeline (:data:`Metric`), by name. For CPUs.
         measurer: what measures; by default a :class:`LocalMeasurer`.
         scheduler: the address of a Dask scheduler, whose workers measure then.
         callbacks: functions of the study and a trial, called when a trial has its first result.
         phase: called with what comes next, such as "searching", and several times a second during
             the first search.
+        begin: called with the study when it is open, before anything is measured.
 
     Returns:
         The study, with all its trials; other processes may go on with it. Ctrl-C ends the
@@ -120,6 +131,7 @@ def tune(
     chosen = target or device("cpu")
     if isinstance(chosen, GpuDevice) and float_mode is not FloatMode.STRICT:
         raise ValueError(f"Float modes are for code for CPUs, and {chosen.name} is a GPU.")
+    check_conditions(conditions, chosen)
     space = ScheduleSpace(
         pipeline, chosen, options or default_options(chosen), fixed, where=tuple(where)
     )
@@ -142,10 +154,12 @@ def tune(
             searching=min(SEARCHING, SHARE * deadline.left),
             threads=threads,
             float_mode=float_mode,
+            conditions=conditions,
             machine=None if pool is None else pool.machine,
             look=lambda: phase("searching"),
         )
         opened_here.enter_context(study)
+        begin(study)
         local = LocalMeasurer(
             device=chosen,
             reference=study.reference,
@@ -153,6 +167,8 @@ def tune(
             inputs=inputs,
             params=params,
             threads=threads,
+            conditions=conditions,
+            metrics=metrics,
             make=None if float_mode is FloatMode.STRICT else CPU_PROGRAMS[float_mode],
             allowed=EXACT if float_mode is FloatMode.STRICT else tolerance(pipeline),
         )
@@ -174,15 +190,17 @@ def best_known(
     exact: bool = True,
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
+    conditions: RunConditions = USUAL,
 ) -> tuple[int, Trial] | None:
     """The fastest schedule that a store has for a pipeline on a device, and the number of its
     study; None if it has no legal one. All studies of this processor at the estimates compete, with
-    so many threads and in this float mode, as :func:`list_known_schedules` compares them. Results
-    at other sizes come next, then those of other threads or float modes, then those of other
-    processors. Unless ``exact`` is false, schedules that round floats in another order do not
-    count.
+    so many threads, in this float mode and under these conditions, as :func:`list_known_schedules`
+    compares them. Results at other sizes come next, then those of other threads, float modes or
+    conditions, then those of other processors. Unless ``exact`` is false, schedules that round
+    floats in another order do not count.
     """
-    for study, trial in list_known_schedules(store, pipeline, target, threads, float_mode):
+    known = list_known_schedules(store, pipeline, target, threads, float_mode, conditions)
+    for study, trial in known:
         is_here = store.device_of(study) == target.name
         if is_here and verify(pipeline, trial.schedule, target, exact=exact):
             return study, trial
@@ -199,6 +217,7 @@ def compile_best(
     exact: bool = True,
     threads: int | None = None,
     float_mode: FloatMode = FloatMode.STRICT,
+    conditions: RunConditions = USUAL,
 ) -> CompiledPipeline | GpuPipeline:
     """Compiles the fastest schedule that the store has for a pipeline. If it has none, compiles one
     that a search by the cost model finds.
@@ -214,6 +233,7 @@ def compile_best(
         exact: whether schedules that round floats in another order do not count.
         threads: how many threads run parallel loops on a CPU; None for one on each core.
         float_mode: the float mode of code for a CPU.
+        conditions: the conditions of timed runs whose results come first.
 
     Raises:
         EmptySpaceError: the store has no schedule, and no schedule that is found is legal.
@@ -225,7 +245,13 @@ def compile_best(
         pipeline = evolve(pipeline, estimates=estimates)
     opened = store if isinstance(store, TuningStore) else TuningStore.read(store or default_store())
     known = best_known(
-        opened, pipeline, chosen, exact=exact, threads=threads, float_mode=float_mode
+        opened,
+        pipeline,
+        chosen,
+        exact=exact,
+        threads=threads,
+        float_mode=float_mode,
+        conditions=conditions,
     )
     model = load_model(default_model(chosen), chosen, opened)
     if known is None:

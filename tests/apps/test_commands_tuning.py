@@ -1,19 +1,32 @@
 """``spaces tune``, ``best``, ``studies`` and ``export``."""
 
+import io
 import json
 import sqlite3
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import attrs
 import pytest
+from rich.console import Console
 
-from spaces import Calibration, Prices, TuningStore, compile_best, default_store, device
+from spaces import (
+    Calibration,
+    Prices,
+    RandomTrials,
+    Study,
+    TuningStore,
+    compile_best,
+    default_store,
+    device,
+)
 from spaces.apps.command_line import calibrate, tune, tuning_view
 from spaces.apps.loading import load_function
 from spaces.tuning.identity import this_machine
 from tests.apps.command_line import files, spaces
-from tests.tuning.fakes import FakeMeasurer
+from tests.tuning.fakes import SPACE, FakeMeasurer
+from tests.tuning.test_store import ROWS
 
 OWN = """
 import spaces
@@ -100,6 +113,39 @@ def test_what_is_kept_is_listed_and_the_best_shown(own, store, sched):
     text, _ = spaces("best", own, "--store", store)
     assert text.startswith(best["schedule"])
     assert f"Trial {best['trial']} of study 1:" in text
+
+
+def test_trials_are_listed_in_an_order_that_is_explained(own, store):
+    out, _ = spaces("studies", "1", "--store", store)
+    head, *rows, last = out.splitlines()
+    columns = ["trial", "source", "ms", "time / reference", "95 % interval"]
+    assert head.split("  ")[0] == "trial"
+    assert all(one in head for one in [*columns, "memory_bytes", "code_bytes"])
+    assert len(rows) == 6
+    assert last.startswith("6 of 6 trials with times, the fastest first: by the upper end")
+    listed = json.loads(spaces("studies", "1", "--store", store, "--json")[0])
+    uppers = [one["interval"][1] for one in listed]
+    assert uppers == sorted(uppers)
+    assert all(one["metrics"].keys() == {"memory_bytes", "code_bytes"} for one in listed)
+    assert "no study 7" in spaces("studies", "7", "--store", store, status=1)[1]
+
+
+def test_trials_that_no_other_one_beats_are_listed(own, store):
+    objectives = ("--store", store, "--pareto", "code_bytes, time")
+    listed = json.loads(spaces("studies", "1", *objectives, "--json")[0])
+    sizes = [one["metrics"]["code_bytes"] for one in listed]
+    ratios = [one["ratio"] for one in listed]
+    assert sizes == sorted(sizes)
+    assert ratios == sorted(ratios, reverse=True)
+    out = spaces("studies", "1", *objectives)[0]
+    assert out == spaces("best", own, *objectives)[0]
+    assert "of study 1, sorted by code_bytes: no other one is better in one of code_b" in out
+    report = json.loads(spaces("best", own, *objectives, "--json")[0])
+    assert (report["study"], report["trials"]) == (1, listed)
+    assert "sorted by time" in spaces("best", own, "--store", store, "--pareto", "all")[0]
+    wrong = ("--store", store, "--pareto", "joules")
+    assert "No trial has a value for 'joules'" in spaces("studies", "1", *wrong, status=2)[1]
+    assert "give its number" in spaces("studies", *objectives, status=2)[1]
 
 
 def test_the_best_is_written_to_a_file(own, store, tmp_path):
@@ -233,6 +279,28 @@ def test_in_a_pipe_a_line_every_few_seconds(own, tmp_path, monkeypatch):
     assert any("now: measuring 0, 1; time left: " in one for one in lines)
     assert "trials: 2 (2 correct); fastest: trial " in lines[-1]
     assert "reference: " in lines[-1]
+    _, err = spaces(*arguments, "--trials", "3")
+    first = next(one for one in err.splitlines() if "measuring" in one)
+    assert "trials: 2 (2 correct); fastest: trial " in first  # those of the run before
+
+
+def test_a_table_on_a_terminal_counts_down_without_asking_the_study():
+    """Rich draws it in a thread of its own, and a store belongs to the thread that opened it."""
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=100)
+    with (
+        TuningStore.open(":memory:") as opened,
+        Study.open(opened, SPACE, strategy=RandomTrials(), reference=ROWS) as study,
+        tuning_view.TuningView(60.0, console) as view,
+    ):
+        study.run(FakeMeasurer(), trials=2, callbacks=[view.show], phase=view.tell_phase)
+        with ThreadPoolExecutor(1) as elsewhere:
+            drawn = elsewhere.submit(view._table).result()
+        assert drawn.row_count == 5  # now, trials, fastest, reference, time left
+        view._began -= 50.0
+        console.print(view._table())
+    assert "2 (2 correct)" in written.getvalue()
+    assert any(f"{left} s" in written.getvalue() for left in (10, 9, 8, 7))
 
 
 def test_what_is_interrupted_is_kept(own, tmp_path, monkeypatch):

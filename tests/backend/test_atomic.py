@@ -43,12 +43,12 @@ def combined(operator: str, a: Expr, b: Expr) -> Expr:
     return spaces.max(a, b)
 
 
-def reduced(operator: str, element: spaces.Type) -> Pipeline:
+def reduced(operator: str, element: spaces.Type, height: int = HEIGHT) -> Pipeline:
     """Each row of an image reduced into one value, and all its values reduced into few places."""
     image = ImageParam(element, 2, "input")
     place = ImageParam(Int32, 2, "place")
     f, h, out = Func("f"), Func("h"), Func("out")
-    r = RDom([(0, WIDTH), (0, HEIGHT)], "r")
+    r = RDom([(0, WIDTH), (0, height)], "r")
     f[X] = spaces.cast(element, 1)
     f[X] = combined(operator, f[X], image[r.x, r.y])
     h[X] = spaces.cast(element, 1)

@@ -75,8 +75,8 @@ SCHEDULES = {
         out.vectorize(x, 3, TailStrategy::GuardWithIf);""",
     "masked lanes": """
         g.compute_root().store_in(MemoryType::Heap).reorder_storage(y, x);
-        g.vectorize(x, 24, TailStrategy::Predicate);
-        out.vectorize(x, 24, TailStrategy::Predicate);""",
+        g.vectorize(x, 12, TailStrategy::Predicate);
+        out.vectorize(x, 12, TailStrategy::Predicate);""",
     "strided": """
         g.compute_root().store_in(MemoryType::Heap).reorder_storage(y, x).vectorize(x, 8);
         out.vectorize(x, 8);""",

@@ -80,7 +80,7 @@ def placed(values: NDArray[np.generic]) -> Iterator[NDArray[np.generic]]:
     yield np.full((height, 2 * width, channels), 99, values.dtype)[:, ::2]
 
 
-@settings(max_examples=examples(24), deadline=None)
+@settings(max_examples=examples(24, fewest=6), deadline=None)
 @given(
     st.sampled_from([UInt8, UInt16, Float32]),
     st.integers(1, 4),

@@ -25,7 +25,7 @@ NESTED = frozenset(("level: stored outside of a level",))
 def test_windows_along_shared_vars_are_proven(kind: str) -> None:
     """`prove` refutes no obligation of schedules that slide windows."""
     slid, rng = 0, random.Random(f"{SEED} {kind}")
-    groups = examples(GROUPS)
+    groups = examples(GROUPS, fewest=6)
     for _ in range(groups):
         pipeline = subject(rng, kind).pipeline
         for _ in range(3):
@@ -44,8 +44,8 @@ def _slides(verdict: CheckedSchedule) -> bool:
 
 def test_host_parts_beside_kernels_compute_on_arrays_of_any_layout() -> None:
     """In each case the host computes something, and an image or an output is not dense."""
-    fuzzer, called = Fuzzer(SEED), 0
-    for group in range(2 * GROUPS):
+    fuzzer, called, groups = Fuzzer(SEED), 0, 2 * examples(GROUPS)
+    for group in range(groups):
         oracle = Oracle(subject(random.Random(f"{SEED} host {group}")))
         if set(oracle.subject.layouts.values()) == {DENSE}:
             continue
@@ -57,7 +57,7 @@ def test_host_parts_beside_kernels_compute_on_arrays_of_any_layout() -> None:
             text = format_schedule(case.schedule, oracle.subject.pipeline)
             assert not outcome.mismatch, f"group {group}: {outcome.mismatch}\n{text}"
             called += outcome.runs.get("called", 0)
-    assert called > 4
+    assert called > groups // 10
 
 
 def _has_host_part(case: Case) -> bool:

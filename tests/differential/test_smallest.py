@@ -103,7 +103,7 @@ def test_programs_of_failures_fail_alone(number: int, capsys: pytest.CaptureFixt
     case, oracle = case_of(SLIDING, number)
     with mock.patch.object(flatten, "_allocated", folded_too_far):
         assert "differs" in Fuzzer(1).judge(case, oracle).mismatch
-        program = case_source(*shrunk(Fuzzer(1), case, oracle, seconds=1.5))
+        program = case_source(*shrunk(Fuzzer(1), case, oracle, seconds=0.6))
         assert len(program) < len(case_source(case, oracle))
         with pytest.raises(AssertionError, match=re.escape("Arrays are not equal")):
             exec(program, {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from spaces.apps.command_line.options import given_schedule
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.model import AdditiveModel, FunctionModel
+from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.stagewise.changed_nests import nests_of
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
@@ -20,17 +23,23 @@ from tests.cpus import FOUR_CORES
 from tests.examples import some
 
 
+@cache
+def searched(app: str) -> Found:
+    """What a search finds of patterns."""
+    space = ScheduleSpace(APPS[app].pipeline(), FOUR_CORES).of_patterns
+    return best(search(space, Reuse.of(FOUR_CORES))).best[0]
+
+
 @pytest.mark.parametrize("app", some(["unsharp", "harris", "hist", "sgemm"]))
 def test_a_search_returns_the_cost_of_the_whole_schedule(app: str) -> None:
     space = ScheduleSpace(APPS[app].pipeline(), FOUR_CORES).of_patterns
     model = Reuse.of(FOUR_CORES)
     assert isinstance(model, AdditiveModel)
-    found = best(search(space, model)).best[0]
+    found = searched(app)
     assert found.cost == pytest.approx(float(model.cost(Batch.of(space.pipeline, found.schedule))))
 
 
-@pytest.mark.parametrize("name", ["occupancy", "roofline"])
-@pytest.mark.parametrize("app", ["unsharp", "harris"])
+@pytest.mark.parametrize(("app", "name"), [("unsharp", "occupancy"), ("harris", "roofline")])
 def test_a_search_for_a_gpu_does_so_too(app: str, name: str) -> None:
     gpu = device("sm_90")
     space, model = ScheduleSpace(APPS[app].pipeline(), gpu).of_patterns, cost_model(name, gpu)
@@ -45,11 +54,10 @@ def test_a_search_for_a_gpu_does_so_too(app: str, name: str) -> None:
 def test_the_price_of_some_nests_ranks_like_that_of_all(app: str) -> None:
     """The same model as a function is asked about whole pipelines; what is found costs the same."""
     space = ScheduleSpace(APPS[app].pipeline(), FOUR_CORES).of_patterns
-    model = cost_model("reuse", FOUR_CORES)
-    whole = FunctionModel(model.cost)
+    whole = FunctionModel(Reuse.of(FOUR_CORES).cost)
     assert not isinstance(whole, AdditiveModel)
-    costs = [best(search(space, one)).best[0].cost for one in (model, whole)]
-    assert np.isclose(*costs, rtol=0.05)
+    found = best(search(space, whole)).best[0]
+    assert np.isclose(searched(app).cost, found.cost, rtol=0.05)
 
 
 def test_nests_have_the_funcs_that_are_inlined_into_others_too() -> None:

@@ -18,7 +18,7 @@ CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
 BLUR = blur()
 SMALLER = {"blur_y": [100, 20]}
 SMALL = {
-    CPU: Options(row_tiles=(64, 128), tiles=(8, 32), lanes=(1,)),
+    CPU: Options(row_tiles=(64, 128), tiles=(8, 32), lanes=(1,), storage="compute"),
     GPU: Options(
         root=("blocks",), inner=("threads",), storage="compute", row_tiles=(16, 128), tiles=(1, 32)
     ),

@@ -128,7 +128,7 @@ def _ramp(extents: list[int]) -> Pipeline:
     return pipeline(f, estimates={f: extents})
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25, fewest=5), deadline=None)
 @example(extents=[24, 12, 1, 3], on="gpu", preset="everything", strategy="improving")
 @example(extents=[24, 12, 2, 3], on="gpu", preset="small", strategy="improving")
 @example(extents=[20, 20], on="gpu", preset="everything", strategy="freezing")
@@ -153,7 +153,7 @@ def test_no_result_is_dearer_than_plain_loops(
         assert found.cost <= float(model.cost(Batch.of(whole, plain)))
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(12, fewest=4), deadline=None)
 @example(extents=[600, 999])
 @given(extents=st.lists(st.integers(500, 2000), min_size=2, max_size=3))
 def test_no_result_that_fills_the_gpu_leaves_lanes_of_every_warp_idle(extents: list[int]) -> None:

@@ -70,7 +70,8 @@ def test_spaces_without_inlining_and_given_funcs_stay_as_they_are() -> None:
 
 def test_hist_computes_gray_again_for_its_colors() -> None:
     """Its gray values are counted from a clone, so nothing else reads those of the colors."""
-    space = ScheduleSpace(APPS["hist"].pipeline(), FOUR_CORES)
+    few = evolve(Options.expert(FOUR_CORES), row_tiles=(64,), tiles=(8,), lanes=(1,))
+    space = ScheduleSpace(APPS["hist"].pipeline(), FOUR_CORES, few)
     found = spaces.best(spaces.search(space, MODEL, "stagewise")).best[0].schedule
     assert found.of("gray").compute.is_inline, str(found)
     assert found.of("gray_clone_in_lines").compute.func == "lines"

@@ -3,11 +3,12 @@
 import pytest
 
 import spaces
+from spaces import Options
 from tests.enumerate.pipelines import blur
-from tests.small_space import small_space
 
 CPU = spaces.device("cpu")
-SPACE = small_space(blur(64, 32), CPU)
+FEW = Options(row_tiles=(32,), tiles=(4, 8), lanes=(1,), storage="compute")
+SPACE = spaces.ScheduleSpace(blur(64, 32), CPU, FEW)
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +42,9 @@ def test_slices_are_those_of_a_list(start, stop, step, every):
 
 
 def test_a_space_that_is_not_counted_is_still_iterated(every):
-    space = small_space(blur(64, 32), CPU, where=lambda schedule: True)
+    space = spaces.ScheduleSpace(blur(64, 32), CPU, FEW, where=lambda schedule: True)
     with pytest.raises(TypeError, match=r"length of this space of .* is not known"):
         len(space)
     assert space
     assert list(space) == every
-    assert not small_space(blur(64, 32), CPU, where="points(blur_y) < 0")
+    assert not spaces.ScheduleSpace(blur(64, 32), CPU, FEW, where="points(blur_y) < 0")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from attrs import evolve
 
@@ -38,7 +36,6 @@ from spaces import (
     sqrt,
 )
 from spaces.apps.catalog import APPS
-from spaces.enumerate.space.patterns.by_name import ROOT_PATTERNS
 from spaces.enumerate.space.patterns.cpu import plane_sums_in_registers
 from spaces.enumerate.space.patterns.menus import func_menus, stage_shapes
 from spaces.model.schedules.schedule import Bound
@@ -50,13 +47,7 @@ X, Y = OrderedLoop("x"), OrderedLoop("y")
 XO, XI = OrderedLoop("xo"), OrderedLoop("xi")
 
 
-@pytest.fixture(autouse=True)
-def _patterns() -> Iterator[None]:
-    """Leaves the registered patterns as they were."""
-    before = set(ROOT_PATTERNS)
-    yield
-    for name in set(ROOT_PATTERNS) - before:
-        del ROOT_PATTERNS[name]
+pytestmark = pytest.mark.usefixtures("known_patterns")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +109,8 @@ def test_sums_are_searched_in_blocks_of_registers() -> None:
 def test_lines_that_scatter_are_counted_side_by_side() -> None:
     """As in the schedule by hand of hist: counts of several lines do not wait for each other."""
     cpu = FOUR_CORES
-    space = ScheduleSpace(APPS["hist"].pipeline(), cpu, Options.medium(cpu))
+    few = evolve(Options.medium(cpu), row_tiles=(64,), tiles=(8,), lanes=(1,))
+    space = ScheduleSpace(APPS["hist"].pipeline(), cpu, few)
     found = best(search(space)).best[0].schedule.of("lines")
     kinds = [(loop.name, loop.kind) for loop in found.stages[1].loops]
     assert kinds[-2:] == [("across.x", SERIAL), ("yi", UNROLLED)], str(found)

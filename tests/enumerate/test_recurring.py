@@ -18,7 +18,7 @@ from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from tests.cpus import FOUR_CORES
 
-LAYERS = 12
+LAYERS = 9
 
 
 def _chain(layers: int = LAYERS, size: int = 512) -> Pipeline:
@@ -44,8 +44,7 @@ def _rooted(batch: Batch) -> NDArray[np.float64]:
     return batch.full(1000.0 - sum(func.depth == 0 for func in batch.features.funcs))
 
 
-@pytest.mark.parametrize("model", [_rooted, "reuse"])
-@pytest.mark.parametrize("size", [300, 2048])
+@pytest.mark.parametrize(("size", "model"), [(300, "reuse"), (2048, _rooted)])
 def test_a_search_that_remembers_looks_at_less_and_misses_little(
     size: int, model: str | CostFunction, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,13 +84,13 @@ def _two_stencils(width: int, height: int) -> Pipeline:
     return pipeline(b, estimates={b: [width, height]})
 
 
-@settings(max_examples=examples(8, fewest=2))
+@settings(max_examples=examples(8, fewest=1))
 @example(width=300, height=1000)
 @given(width=st.integers(30, 1100), height=st.integers(30, 1100))
 def test_so_it_is_where_a_normal_form_is_cheaper(width: int, height: int) -> None:
     space = ScheduleSpace(_two_stencils(width, height), FOUR_CORES)
-    firsts = [_found(space, "improving", Limits(top=top)).best[0] for top in (1, 2, 5)]
-    assert firsts == firsts[:1] * 3
+    firsts = [_found(space, "improving", Limits(top=top)).best[0] for top in (1, 5)]
+    assert firsts == firsts[:1] * 2
 
 
 @pytest.mark.parametrize("strategy", ["grouping", "frozen-sampling"])
@@ -102,7 +102,7 @@ def test_so_it_is_for_the_app_blur(strategy: str) -> None:
 
 
 def test_a_search_along_one_path_fills_the_other_places() -> None:
-    space = ScheduleSpace(long_chain(6), FOUR_CORES, Options.medium(FOUR_CORES))
+    space = ScheduleSpace(long_chain(4), FOUR_CORES, Options.medium(FOUR_CORES))
     found = _found(space, "stagewise", Limits(top=5)).best
     assert len(found) == 5
     assert found[1].cost < 1.2 * found[0].cost

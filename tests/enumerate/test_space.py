@@ -220,25 +220,25 @@ def _exceeded_once_in_1000(freedom: int) -> float:
 
 
 def test_samples_are_uniform() -> None:
-    """Structures of few and of many choices; the statistic exceeds its bound one time in 1000."""
-    wide = attrs.evolve(STRIPS, tiles=(8, 16, 32), lanes=(1, 2))
+    """One structure has 4 choices and one 16; the statistic exceeds its bound one time in 1000."""
+    wide = attrs.evolve(STRIPS, placements=("inline", "root"), tiles=(8, 32), lanes=(1, 2))
     space = ScheduleSpace(blur(), FOUR_CORES, wide)
     legal = list(space)
     draws = 5 * len(legal)
     times = Counter(space.sample(draws, seed=1))
     assert set(times) <= set(legal)
     statistic = sum((times[schedule] - 5) ** 2 / 5 for schedule in legal)
-    assert 50 < len(legal) < 120
+    assert len(legal) == 4 + 16
     assert statistic < _exceeded_once_in_1000(len(legal) - 1)
 
 
 def test_estimates_agree_with_counts() -> None:
-    """Of twenty intervals of 95 % at least sixteen hold the count, but for one time in 300."""
+    """Of ten intervals of 95 % at least seven hold the count, but for one time in 900."""
     space = ScheduleSpace(blur(), FOUR_CORES, TILES)
-    estimates = [space.estimate(samples=25, seed=seed) for seed in range(20)]
+    estimates = [space.estimate(samples=15, seed=seed) for seed in range(10)]
     for estimate in estimates:
         assert 0 < estimate.low < estimate.mean < estimate.high < space.candidates
-    assert sum(e.low < space.count() < e.high for e in estimates) >= 16
+    assert sum(e.low < space.count() < e.high for e in estimates) >= 7
 
 
 def test_a_space_of_single_loops_has_no_number_of_candidates() -> None:
@@ -290,14 +290,14 @@ def test_draws_are_judged_as_verify_judges() -> None:
     algorithm = APPS["unsharp"].pipeline()
     space = small_space(algorithm, FOUR_CORES)
     chosen, legal = random.Random(3), 0
-    for draw in itertools.islice(space.draws(seed=3), 40):
+    for draw in itertools.islice(space.draws(seed=3), 16):
         schedule = space.candidate(chosen.randrange(space.candidates))
         verdict = verify(algorithm, schedule, FOUR_CORES)
         assert draw.schedule == (schedule if verdict else None)
         assert {v.rule for v in draw.verdict.violations} <= {v.rule for v in verdict.violations}
         assert bool(draw.verdict.violations) is not bool(verdict)
         legal += bool(verdict)
-    assert 0 < legal < 40
+    assert 0 < legal < 16
 
 
 def test_schedules_read_like_a_person_s() -> None:

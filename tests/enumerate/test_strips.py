@@ -144,7 +144,12 @@ def test_spaces_that_lack_the_schedule_have_no_strips() -> None:
 
 
 def test_max_filter_doubles_its_columns_in_strips() -> None:
-    cpu = evolve(FOUR_CORES, l3_bytes=64 << 20)
-    space = ScheduleSpace(APPS["max_filter"].pipeline(), cpu)
+    """With the tables of heights at root, and few sizes of tiles."""
+    cpu, pipe = evolve(FOUR_CORES, l3_bytes=64 << 20), APPS["max_filter"].pipeline()
+    tables = ("rows_from_middle", "half_height", "powers_below", "slice_of")
+    roots = spaces.parse_schedule("\n".join(f"{one}.compute_root()" for one in tables), pipe)
+    given = roots.with_funcs(tuple(roots.of(one) for one in tables))
+    options = evolve(Options.expert(cpu), row_tiles=(64,), tiles=(8,), lanes=(1,))
+    space = ScheduleSpace(pipe, cpu, options, given)
     found = spaces.best(spaces.search(space, "reuse", "stagewise")).best[0].schedule
     assert str(found.of("doubled").compute) == "output.xs", str(found)

@@ -52,8 +52,7 @@ RUNS = [(name, scheduled) for name in PROGRAMS for scheduled in variants(name)]
 IDS = [f"{name}-{'scheduled' if scheduled else 'default'}" for name, scheduled in RUNS]
 
 
-@pytest.mark.parametrize("scheduled", [False, True], ids=["default", "scheduled"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "scheduled"), RUNS, ids=IDS)
 def test_live_and_from_a_file_a_program_is_the_same(
     name: str, scheduled: bool, tmp_path: Path
 ) -> None:

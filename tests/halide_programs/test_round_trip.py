@@ -106,7 +106,7 @@ def test_two_readers_find_the_same_schedule_of_an_autoscheduler() -> None:
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_drawn_pipelines_and_schedules_come_back(kind: str) -> None:
     rng = random.Random(f"there and back {kind}")
-    for _ in range(examples(8, fewest=3)):
+    for _ in range(examples(8, fewest=2)):
         drawn = subject(rng, kind)
         sent = as_halide_keeps_it(drawn.pipeline)
         schedule = cpu_schedule(rng, sent)

@@ -71,8 +71,7 @@ def named(root: Path, where: str) -> tuple[Definition, ...]:
         NoDefinitionError: there are none.
     """
     module, _, name = where.rpartition(":")
-    known = _by_name(root)
-    everywhere = known.get(name, [])
+    everywhere = _called(root, name)
     ending = f".{module}" if module else ""
     found = tuple(d for d in everywhere if f".{d.module}".endswith(ending))
     if found:
@@ -80,7 +79,7 @@ def named(root: Path, where: str) -> tuple[Definition, ...]:
     hint = ""
     if everywhere:
         hint = f"; modules that define {name} are {', '.join(d.module for d in everywhere)}"
-    elif near := get_close_matches(name, known, 3):
+    elif near := get_close_matches(name, _by_name(root), 3):
         hint = f"; near are {', '.join(near)}"
     raise NoDefinitionError(f"nothing is called {where} in {', '.join(ROOMS)}{hint}")
 
@@ -104,13 +103,30 @@ def functions(root: Path) -> tuple[Definition, ...]:
 
 
 @cache
+def _texts(root: Path) -> dict[str, str]:
+    """The text of each file, by its path from ``root``."""
+    paths = [path for room in ROOMS for path in sorted((root / room).rglob("*.py"))]
+    return {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in paths}
+
+
+@cache
+def _in_file(root: Path, path: str) -> tuple[Definition, ...]:
+    return tuple(in_text(path, _texts(root)[path]))
+
+
+def _called(root: Path, name: str) -> list[Definition]:
+    """The definitions of a name; files that do not have its last part are not parsed."""
+    last = name.rpartition(".")[2]
+    paths = [path for path, text in _texts(root).items() if last in text]
+    return [one for path in paths for one in _in_file(root, path) if one.name == name]
+
+
+@cache
 def _by_name(root: Path) -> dict[str, list[Definition]]:
     found = defaultdict(list)
-    for room in ROOMS:
-        for path in sorted((root / room).rglob("*.py")):
-            inner = path.relative_to(root).as_posix()
-            for one in in_text(inner, path.read_text("utf-8")):
-                found[one.name].append(one)
+    for path in _texts(root):
+        for one in _in_file(root, path):
+            found[one.name].append(one)
     return dict(found)
 
 

@@ -143,9 +143,11 @@ def test_devices_of_two_kinds_are_not_priced_against_each_other():
 
 
 def test_other_pipelines_are_refused():
-    harris = spaces.APPS["harris"].pipeline()
-    with pytest.raises(ValueError, match="one pipeline, not of blur and harris"):
-        spaces.report(judged(CPU, CPU_TEXT), judged(CPU, "corners.compute_root()", harris))
+    func, x = spaces.Func("other"), spaces.Var("x")
+    func[x] = x
+    other = spaces.pipeline(func, estimates={func: [64]})
+    with pytest.raises(ValueError, match="one pipeline, not of blur and other"):
+        spaces.report(judged(CPU, CPU_TEXT), judged(CPU, "", other))
     with pytest.raises(TypeError, match="what verify returns"):
         spaces.report("blur")
 
@@ -187,3 +189,11 @@ def test_a_large_pipeline_leaves_out_what_has_no_room():
     page = schedule_page([side, attrs.evolve(side, name="again")])
     assert len(page.encode()) < MOST_BYTES
     assert "so that the page stays under 200 KB" in Read(page).text
+
+
+def test_a_pipeline_without_estimates_runs_at_a_small_size():
+    x, y = spaces.Var("x"), spaces.Var("y")
+    image, brighter = spaces.ImageParam(spaces.UInt8, 2, "image"), spaces.Func("brighter")
+    brighter[x, y] = image[x, y] + 1
+    verdict = judged(CPU, "brighter.vectorize(x, 8)", spaces.pipeline(brighter))
+    assert "run" in [section["id"] for section in Read(spaces.report(verdict).html).all("section")]

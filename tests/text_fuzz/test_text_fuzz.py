@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.examples import examples
 from tests.text_fuzz import runner
 from tests.text_fuzz.check import Case, check, draw_case
 
-CASES = 100
+CASES = examples(100, fewest=40)
 
 
 @pytest.mark.parametrize("family", runner.FAMILIES)
@@ -64,7 +66,8 @@ def test_what_is_no_answer_is_a_finding(
     assert seconds < 10
 
 
-def test_a_run_goes_on_from_its_journal(tmp_path: Path) -> None:
+def test_a_run_goes_on_from_its_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_context", multiprocessing.get_context("fork"))
     journal = tmp_path / "journal.jsonl"
     known = [
         {"seed": 1, "family": "json", "number": n, "end": "Schedule: refused", "seconds": 0.5}

@@ -16,10 +16,12 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning import connecting
 from spaces.tuning.damage import find_damage
+from spaces.tuning.leases import renew_lease
 from spaces.tuning.runner import LEASE, Runner
 from spaces.tuning.schema import APPLICATION_ID, MIGRATIONS, StoreError
-from spaces.tuning.store import TuningStore, _renew
+from spaces.tuning.store import TuningStore
 from spaces.tuning.trial import Proposal
+from spaces.tuning.trial_log import TrialLog
 from tests.enumerate.pipelines import blur
 from tests.tuning.test_store import ROWS, key
 
@@ -132,7 +134,7 @@ def test_damaged_pages_are_told_with_the_file(path: Path) -> None:
 def test_a_study_with_a_damaged_trial_goes_on(path: Path) -> None:
     changed(path, "UPDATE trials SET outcome = 'fine' WHERE number = 3")
     with TuningStore.open(path) as store:
-        log = store.trial_log(1, blur())
+        log = TrialLog(store, 1)
         assert [one.number for one in log.open()] == [4]
         assert log.best is not None
         assert log.best.number == 2
@@ -274,11 +276,11 @@ def test_a_lease_is_taken_renewed_and_given_back(path: Path) -> None:
         assert text == me.text
         assert isinstance(first, float)
         assert abs(first - time.time()) < 60
-        _renew(str(path), 1, me)
+        renew_lease(str(path), 1, me)
         assert runner_and_renewal(path)[1] > first  # type: ignore[operator]
         store.release_study(1)
         assert runner_and_renewal(path) == (None, None)
-        _renew(str(path), 1, me)
+        renew_lease(str(path), 1, me)
         assert runner_and_renewal(path) == (None, None)
 
 

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from spaces import Float32, Func, ImageParam, RDom, Var, pipeline
 from spaces.backend.llvm.operators import FloatMode
+from spaces.backend.measuring.conditions import RunConditions
 from spaces.constraints.devices.device import device
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.enumerate.space.options import Options
@@ -123,6 +124,20 @@ def test_threads_and_float_modes_are_apart(store: TuningStore) -> None:
     assert found(store, threads=CPU.cores + 1) == by_hand(32)
     compiled = compile_best(PIPE, store=store, float_mode=FloatMode.FAST)
     assert compiled.schedule == by_hand(16)
+
+
+def test_conditions_of_runs_are_apart(store: TuningStore) -> None:
+    """Cold runs do not compare with warm ones."""
+    cold = RunConditions(cold=True, cores=(0,))
+    told(store, 1, {8: 0.9})
+    told(store, 1, {16: 0.1}, conditions=cold)
+    lines = store.studies()
+    assert [one.conditions for one in lines] == ["", "cold caches, cores 0"]
+    assert [one.threads for one in lines] == [0, 1]
+    assert found(store) == by_hand(8)
+    assert found(store, conditions=cold) == by_hand(16)
+    assert compile_best(PIPE, store=store, conditions=cold).schedule == by_hand(16)
+    assert found(store, conditions=RunConditions(input_seed=7)) == by_hand(16)  # the newest
 
 
 def test_results_of_an_earlier_version_count(

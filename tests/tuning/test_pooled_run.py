@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from spaces import MeasuringPool, Pipeline, RandomTrials, Schedule, Study, TuningStore
-from spaces.cost.measurer import Measurement
+from spaces.cost.measurer import Measurement, RunOutcome
+from spaces.tuning.retries import ATTEMPTS
 from tests.tuning.fakes import SPACE, FakeMeasurer
 from tests.tuning.test_store import ROWS
+
+KILLED = "Its process ended with signal SIGKILL."
 
 
 @define
@@ -19,9 +22,11 @@ class Pool:
 
     Attributes:
         is_stuck: whether results never come.
+        kills: how often the process that measures a schedule is killed.
     """
 
     is_stuck: bool = False
+    kills: dict[int, int] = field(factory=dict)
     wanted: int = 3
     taken: list[int] = field(factory=list)
     cancelled: int = 0
@@ -30,7 +35,12 @@ class Pool:
     def submit(self, pipeline: Pipeline, schedules: Sequence[tuple[int, Schedule]]) -> None:
         self.taken += (number for number, _ in schedules)
         numbers, chosen = zip(*schedules, strict=True)
-        self._found += zip(numbers, FakeMeasurer().measure(pipeline, chosen), strict=True)
+        found = FakeMeasurer().measure(pipeline, chosen)
+        for number, one in zip(numbers, found, strict=True):
+            if self.kills.get(number, 0):
+                self.kills[number] -= 1
+                one = Measurement(one.schedule, RunOutcome.CRASHED, KILLED)
+            self._found.append((number, one))
         self.wanted = 0
 
     def collect(self, seconds: float) -> list[tuple[int, Measurement]]:
@@ -80,3 +90,19 @@ def test_a_run_ends_when_the_strategy_proposes_nothing_more() -> None:
     ):
         study.run(pool)
         assert study.told == 1
+
+
+def test_what_was_killed_is_tried_again_and_given_up_after_three_times() -> None:
+    pool = Pool(kills={1: 2, 2: 99})
+    with (
+        TuningStore.open(":memory:") as store,
+        Study.open(store, SPACE, strategy=RandomTrials(size=4), reference=ROWS) as study,
+    ):
+        study.run(pool, trials=8)
+        assert [pool.taken.count(number) for number in range(4)] == [1, 3, ATTEMPTS, 1]
+        unlucky, victim = study.trials[1:3]
+        assert unlucky.result is not None
+        assert unlucky.result.reason != KILLED
+        assert victim.result is not None
+        assert victim.result.reason == KILLED
+        assert study.told == 8

@@ -24,8 +24,9 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import schedule_digest
 from spaces.tuning.opening_search import OpeningSearch
 from spaces.tuning.retries import ATTEMPTS, is_transient
+from spaces.tuning.sources import REFERENCE
 from spaces.tuning.store import TuningStore
-from spaces.tuning.study import REFERENCE, Study
+from spaces.tuning.study import Study
 from spaces.tuning.top_ranked import SEARCH, TopRanked
 from spaces.tuning.trial import Trial
 from tests.tuning.fakes import QUICK, SPACE, FakeMeasurer

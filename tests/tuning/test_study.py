@@ -28,8 +28,9 @@ from spaces.model.writing.text import parse_schedule
 from spaces.tuning.evolving import CHANGE, Evolving
 from spaces.tuning.first_trials import find_trusted_schedule
 from spaces.tuning.schema import StoreError
+from spaces.tuning.sources import KEPT, REFERENCE, START
 from spaces.tuning.store import TuningStore
-from spaces.tuning.study import KEPT, REFERENCE, START, BusyStudyError, Study
+from spaces.tuning.study import BusyStudyError, Study
 from spaces.tuning.top_ranked import SEARCH
 from spaces.tuning.trial import Proposal, Trial
 from tests.clocks import Clock
@@ -135,7 +136,7 @@ def test_a_study_that_is_killed_goes_on(tmp_path: Path) -> None:
         with opened(store) as study:
             study.run(FakeMeasurer(), trials=24, batch=3)
         assert len(store.studies()) == 1
-    assert told(study) == told(at_once()[0])[:24]
+        assert told(study) == told(at_once()[0])[:24]
 
 
 def test_one_process_tunes_a_study(tmp_path: Path) -> None:
@@ -303,3 +304,17 @@ def test_a_study_with_few_schedules_that_work_changes_them(working: int) -> None
     changed = QUICK.generation(SPACE, cost_model("reuse", FOUR_CORES), few, 1)
     assert changed
     assert {one.source for one in changed} == {CHANGE}
+
+
+def test_a_card_has_the_progress_as_long_as_the_store_is_open() -> None:
+    with TuningStore.open(":memory:") as store, opened(store) as study:
+        assert "<svg" not in study._repr_html_()
+        study.run(FakeMeasurer(), trials=4)
+        card = study._repr_html_()
+        assert "The fastest schedule against the number of results" in card
+        assert len(card) < 10_000
+        assert repr(study.plot("standing")).startswith("<Plot: The fastest schedules beside")
+    assert "The fastest schedule against" not in study._repr_html_()
+    assert f"Study {study.id}" in study._repr_html_()
+    for shown in (study._repr_html_(), str(study)):
+        assert ":memory: is closed; ask while the store is open." in shown

@@ -15,6 +15,7 @@ from spaces.backend.measuring.task import MeasuringLimits
 from spaces.constraints.devices.device import device
 from spaces.enumerate.space.options import Options
 from spaces.model.writing.text import parse_schedule
+from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore, default_store
 from spaces.tuning.tune import best_known, compile_best, tune
 from tests.backend.measuring import saboteurs
@@ -63,7 +64,7 @@ def test_other_sizes_use_what_is_legal_there() -> None:
             measurer=FakeMeasurer(),
         )  # fmt: skip
         compiled = compile_best(PIPE, sizes, store=store)
-    assert compiled.schedule in [trial.schedule for trial in study]
+        assert compiled.schedule in [trial.schedule for trial in study]
 
 
 def test_bad_candidates_do_not_stop_a_study() -> None:
@@ -79,9 +80,11 @@ def test_bad_candidates_do_not_stop_a_study() -> None:
             pipe, store=store, trials=6, options=SMALL, strategy=QUICK, start=starts,
             measurer=measurer,
         )  # fmt: skip
-    outcomes = [str(trial.result.outcome) for trial in study if trial.result is not None]
-    assert outcomes[:5] == ["correct", "crashed", "hung", "wrong", "correct"]
-    assert study.best is not None
+        outcomes = [str(trial.result.outcome) for trial in study if trial.result is not None]
+        assert outcomes[:5] == ["correct", "crashed", "hung", "wrong", "correct"]
+        assert study.best is not None
+    with pytest.raises(StoreError, match=r"^:memory: is closed; ask while the store is open\.$"):
+        list(study)
 
 
 def test_the_store_of_the_user_is_in_the_data_folder(

@@ -7,8 +7,10 @@ from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
+from spaces.enumerate.search.improvements import Improvement, improvements_chart
 from spaces.markup.card import card, listing
-from spaces.markup.element import Child, share_bar, table
+from spaces.markup.charts.svg import chart_svg
+from spaces.markup.element import Child, Markup, share_bar, table, tag
 from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines, outline
@@ -116,7 +118,10 @@ class Done:
         certificate: what the search proves; None if it proves nothing.
         tried_changes: whether the search tried changes of its best schedule until none made it
             cheaper. Changes that it does not try may.
-        seconds: how long the search took; two results that differ in nothing else are equal.
+        seconds: how long the search took; two results that differ only in this and what follows
+            are equal.
+        considered: the number of structures that the search looked at, with a cost or not.
+        improvements: the schedules that were cheaper than all before them.
     """
 
     best: tuple[Found, ...]
@@ -126,6 +131,8 @@ class Done:
     certificate: Certificate | None = None
     tried_changes: bool = False
     seconds: float = field(default=0.0, eq=False)
+    considered: int = field(default=0, eq=False)
+    improvements: tuple[Improvement, ...] = field(default=(), eq=False)
 
     @property
     def ending(self) -> Ending:
@@ -152,7 +159,18 @@ class Done:
             (place, one.cost, *_beside(least, one.cost)) for place, one in enumerate(self.best, 1)
         ]
         told = table(("", "cost", "of the best", ""), rows)
-        return card("Search", about, told, listing(str(self.best[0].schedule)))
+        chart = improvements_chart(self.improvements, self.seconds)
+        drawn = None if chart is None else chart_svg(chart)
+        return card(
+            "Search", about, self._funnel(), drawn, told, listing(str(self.best[0].schedule))
+        )
+
+    def _funnel(self) -> Markup | None:
+        """How many structures the search looked at, priced and kept."""
+        if not self.considered:
+            return None
+        priced = f"{self.structures:,} priced with {amount(self.choices, 'choice')} of tile sizes"
+        return tag("p", f"{self.considered:,} looked at, {priced}, {len(self.best):,} kept")
 
     def __repr__(self) -> str:
         return outline(self)

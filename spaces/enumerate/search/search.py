@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator
 from time import monotonic
 
@@ -11,8 +12,9 @@ from attrs import evolve
 from spaces.cost.model import CostFunction, CostModel
 from spaces.cost.registry import cost_model, default_model
 from spaces.enumerate.search.checked_events import check_events, judge_results
-from spaces.enumerate.search.events import Done, Event
+from spaces.enumerate.search.events import Done, Event, Improved, Scored
 from spaces.enumerate.search.handover import with_tidy_results
+from spaces.enumerate.search.improvements import Improvement
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.rare_garbage import with_rare_garbage
 from spaces.enumerate.search.registry import DEFAULT, OWN, Strategy, find_strategy
@@ -74,7 +76,7 @@ def search(
     if all(strategy is not own for own in OWN.values()):
         given = judge_results(name, space, given)
     events = with_rare_garbage(given)
-    return _timed(with_tidy_results(space, model, limits, events))
+    return _with_record(with_tidy_results(space, model, limits, events))
 
 
 def _name_of(strategy: Strategy) -> str:
@@ -82,12 +84,27 @@ def _name_of(strategy: Strategy) -> str:
     return getattr(strategy, "__name__", type(strategy).__name__)
 
 
-def _timed(events: Iterator[Event]) -> Iterator[Event]:
-    """The same events; the last one says how long they took."""
-    began = monotonic()
+def _with_record(events: Iterator[Event]) -> Iterator[Event]:
+    """The same events; the last one says how long they took, and how the search came to its best
+    schedule.
+    """
+    began, least = monotonic(), math.inf
+    scored = Scored(0, 0)
+    improvements: list[Improvement] = []
     for event in events:
-        if isinstance(event, Done):
-            event = evolve(event, seconds=monotonic() - began)
+        match event:
+            case Scored():
+                scored = event
+            case Improved(best) if best.cost < least:
+                least = best.cost
+                improvements.append(Improvement(monotonic() - began, scored.structures, least))
+            case Done():
+                event = evolve(
+                    event,
+                    seconds=monotonic() - began,
+                    considered=max(scored.considered, event.structures),
+                    improvements=tuple(improvements),
+                )
         yield event
 
 

@@ -159,6 +159,8 @@ def turns(schedule: Schedule, group: Sequence[str]) -> tuple[Fused, ...] | None:
     """
     counts = {func: len(schedule.of(func).stages) for func in group}
     stages = [StageOf(func, index) for func in reversed(group) for index in range(counts[func])]
+    if len(group) == 1 and not schedule.of(group[0]).companions:
+        return tuple(Fused(stage, ()) for stage in stages)  # as of all Funcs of most schedules
     return FusedGroups.of(schedule).units(stages)
 
 

@@ -45,9 +45,20 @@ def check(
     """Compiles and runs on each executor; every bit must equal the reference."""
     plain = schedule if isinstance(schedule, Schedule) else schedule.schedule
     compiled = compile_gpu_unchecked(pipeline, plain)
-    expected = evaluate(pipeline, inputs, params, sizes)
+    check_values(compiled, inputs, sizes, params, executors)
+    return compiled
+
+
+def check_values(
+    compiled: GpuPipeline,
+    inputs: Mapping[str, NDArray[Any]],
+    sizes: Mapping[str, Sequence[int | tuple[int, int]]],
+    params: Mapping[str, int] | None = None,
+    executors: Sequence[CudaExecutor] = ORDERS,
+) -> None:
+    """Runs a compiled pipeline, and compares as :func:`check` does."""
+    expected = evaluate(compiled.pipeline, inputs, params, sizes)
     for executor in executors:
         outputs = compiled.run(inputs, params, sizes, executor=executor)
         for name, values in expected.items():
             np.testing.assert_array_equal(outputs[name], values, err_msg=f"{name} on {executor}")
-    return compiled

@@ -32,7 +32,7 @@ def cases(draw: st.DrawFn) -> tuple[Pipeline, Schedule]:
     return algorithm, draw(gpu_schedules(algorithm))
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(15, fewest=5))
 @given(cases(), st.data())
 def test_random_schedules_compute_the_pipeline(
     case: tuple[Pipeline, Schedule], data: st.DataObject

@@ -68,7 +68,7 @@ def images(seed: int) -> dict[str, np.ndarray]:
 
 
 @given(st.data(), st.integers(0, 5))
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(25, fewest=5))
 def test_random_expressions(data: st.DataObject, seed: int) -> None:
     funcs = []
     for number in range(6):
@@ -179,7 +179,7 @@ def without_sliding(chosen: Schedule) -> Schedule:
 
 
 @given(st.data())
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(25, fewest=5))
 def test_random_stencils_and_schedules(data: st.DataObject) -> None:
     built = data.draw(stencil_pipelines())
     chosen = data.draw(schedules(built))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spaces.backend.compile import compile_cpu_unchecked
 from spaces.backend.halide.source import halide_source
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.statements import For, Provide, Store
@@ -22,7 +23,7 @@ from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Int32, UInt8
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.writing.text import parse_schedule
-from tests.backend.cpu_runs import check
+from tests.backend.cpu_runs import check_values
 from tests.backend.halide.peer import assert_agrees, legal
 
 X, Y = Var("x"), Var("y")
@@ -56,8 +57,9 @@ TEXTS = (
 @pytest.mark.parametrize("text", TEXTS)
 def test_results_are_the_references_and_halides(text: str) -> None:
     chosen = legal(SLOPES, text).schedule
+    compiled = compile_cpu_unchecked(SLOPES, chosen, threads=2)
     for width, height in ((19, 12), (33, 4)):
-        check(SLOPES, chosen, {"out": [(1, width), (0, height)]})
+        check_values(compiled, {"out": [(1, width), (0, height)]})
     data = np.random.default_rng(0).integers(0, 256, (20, 30), np.uint8)
     assert_agrees(SLOPES, chosen, {"image": data}, {"out": ((1, 19), (0, 12))})
 
@@ -96,8 +98,9 @@ GROUPS = (
 @pytest.mark.parametrize("text", GROUPS)
 def test_groups_give_the_references_bits_and_halides(text: str) -> None:
     verdict = legal(SUMS, text)
+    compiled = compile_cpu_unchecked(SUMS, verdict.schedule, threads=2)
     for width, height in ((19, 12), (33, 5)):
-        check(SUMS, verdict.schedule, {"out": [(1, width), (1, height)]})
+        check_values(compiled, {"out": [(1, width), (1, height)]})
     data = np.random.default_rng(0).integers(0, 256, (24, 40), np.uint8)
     assert_agrees(SUMS, verdict.schedule, {"image": data}, {"out": ((1, 19), (1, 12))})
     assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)

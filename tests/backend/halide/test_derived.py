@@ -1,5 +1,7 @@
 """Directives that add Funcs, here and in Halide: the same loops, the same bits."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Int16, Int32, UInt8
 from tests.backend.halide.peer import bridge
+from tests.examples import every, is_thorough
 from tests.model.schedules.test_derive import TEXTS, diamond
 from tests.model.schedules.test_rfactor import reduced
 
@@ -78,8 +81,10 @@ FACTORED = [
 ]
 
 
-@pytest.mark.parametrize("operator", ["add", "mul", "min", "max"])
-@pytest.mark.parametrize("text", FACTORED)
+REDUCED = [*product(FACTORED, ("add", "mul", "min", "max"))]
+
+
+@pytest.mark.parametrize(("text", "operator"), REDUCED[:: every(1)])
 def test_factored_reductions_give_halides_bits(text: str, operator: str) -> None:
     made = reduced(operator, Int32)
     written = parse_schedule(text, made)
@@ -174,8 +179,15 @@ OF_TUPLES = [
 ]
 
 
-@pytest.mark.parametrize("updated", [False, True])
-@pytest.mark.parametrize("text", OF_TUPLES)
+OF_BOTH = [
+    (text, updated)
+    for number, text in enumerate(OF_TUPLES)
+    for updated in (False, True)
+    if is_thorough() or updated == number % 2
+]
+
+
+@pytest.mark.parametrize(("text", "updated"), OF_BOTH)
 def test_tuples_are_wrapped_and_cloned_as_by_halide(text: str, updated: bool) -> None:
     made = pairs(updated)
     checked = verify(made, parse_schedule(text, made), device("cpu"))
@@ -206,7 +218,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "kind"), KINDS)
+@pytest.mark.parametrize(("text", "kind"), KINDS[:: every(1)])
 def test_factored_tuples_give_halides_bits(text: str, kind: str) -> None:
     image, r = ImageParam(Int32, 2, "input"), RDom([(0, 30), (0, 16)], "r")
     f, out, x = Func("f"), Func("out"), Var("x")

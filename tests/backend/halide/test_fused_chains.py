@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spaces.backend.compile import compile_cpu_unchecked
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.statements import For, Provide
 from spaces.backend.lowering.cpu.passes import lower
@@ -25,7 +26,7 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.levels import LevelError
 from spaces.model.writing.text import parse_schedule
-from tests.backend.cpu_runs import check
+from tests.backend.cpu_runs import check_values
 from tests.backend.halide.peer import assert_agrees, legal
 
 X, Y = Var("x"), Var("y")
@@ -36,8 +37,9 @@ SIZES = {"out": ((1, 19), (1, 12))}
 def assert_computes(subject: Pipeline, text: str) -> CheckedSchedule:
     """Asserts that a schedule is legal and proven, and computes the values of the reference."""
     verdict = legal(subject, text)
+    compiled = compile_cpu_unchecked(subject, verdict.schedule, threads=2)
     for width, height in ((19, 12), (33, 5)):
-        check(subject, verdict.schedule, {"out": [(1, width), (1, height)]})
+        check_values(compiled, {"out": [(1, width), (1, height)]})
     assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)
     return verdict
 
@@ -216,8 +218,9 @@ def test_a_specialized_func_is_computed_with_another_one() -> None:
     tiles = "specialize(out.extent.0 >= 20).vectorize(x, 4)\n"
     text = f"{ROOT}p.compute_root()\nf.{tiles}g.{tiles}f.compute_with(g, y)"
     verdict = legal(THREE, text)
+    compiled = compile_cpu_unchecked(THREE, verdict.schedule, threads=2)
     for width in (19, 33):
-        check(THREE, verdict.schedule, {"out": [(1, width), (1, 12)]})
+        check_values(compiled, {"out": [(1, width), (1, 12)]})
     led = legal(THREE, text.replace(f"f.{tiles}", ""))
     assert_agrees(THREE, led.schedule, {"image": IMAGE}, SIZES)
     assert_agrees(THREE, led.schedule, {"image": IMAGE}, {"out": ((1, 26), (1, 12))})

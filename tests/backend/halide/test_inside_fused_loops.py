@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spaces.backend.compile import compile_cpu_unchecked
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
@@ -19,7 +20,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Int32, UInt8
 from spaces.model.writing.text import parse_schedule
-from tests.backend.cpu_runs import buffer_sizes, check
+from tests.backend.cpu_runs import buffer_sizes, check, check_values
 from tests.backend.halide.peer import assert_agrees, bridge, legal
 
 X, Y = Var("x"), Var("y")
@@ -93,8 +94,9 @@ BEYOND = (
 def assert_computes(subject: Pipeline, text: str) -> CheckedSchedule:
     """Asserts that a schedule is legal and proven, and computes the values of the reference."""
     verdict = legal(subject, text)
+    compiled = compile_cpu_unchecked(subject, verdict.schedule, threads=2)
     for width, height in ((19, 12), (33, 5)):
-        check(subject, verdict.schedule, {"out": [(1, width), (0, height)]})
+        check_values(compiled, {"out": [(1, width), (0, height)]})
     assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)
     return verdict
 

@@ -14,6 +14,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from spaces.backend.compile import compile_cpu_unchecked
 from spaces.constraints.obligations.records import Proven
 from spaces.constraints.proofs.prove import prove
 from spaces.model.algorithm.freeze import pipeline
@@ -24,7 +25,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Int32
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.schedule import Schedule
-from tests.backend.cpu_runs import check
+from tests.backend.cpu_runs import check_values
 from tests.backend.halide.peer import assert_agrees, bridge, legal
 from tests.model.nest.nest_interpreter import count_stores
 
@@ -93,8 +94,9 @@ def test_only_what_running_stages_ask_for_is_computed(func: str, text: str, want
     assert stores[func] == wanted
     assert stores[func] <= counted(func, verdict.schedule)
     assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)
+    compiled = compile_cpu_unchecked(READERS, verdict.schedule, threads=2)
     for width, height in ((19, 12), (33, 5)):
-        check(READERS, verdict.schedule, {"out": [(1, width), (0, height)]})
+        check_values(compiled, {"out": [(1, width), (0, height)]})
     assert_agrees(READERS, verdict.schedule, {"image": IMAGE}, SIZES)
 
 
@@ -113,5 +115,6 @@ def test_only_what_running_stages_ask_for_is_computed(func: str, text: str, want
 def test_resting_stages_change_no_values(text: str) -> None:
     verdict = legal(READERS, ROOT + text)
     assert all(isinstance(p.outcome, Proven) for p in prove(verdict).proofs)
+    compiled = compile_cpu_unchecked(READERS, verdict.schedule, threads=2)
     for width, height in ((19, 12), (33, 5)):
-        check(READERS, verdict.schedule, {"out": [(1, width), (0, height)]})
+        check_values(compiled, {"out": [(1, width), (0, height)]})

@@ -7,6 +7,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 
+from spaces.backend.compile import compile_cpu_unchecked
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.statements import For, Provide
 from spaces.backend.lowering.cpu.passes import lower
@@ -27,7 +28,7 @@ from spaces.model.expressions.types import Int32, UInt8
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.schedule import Companion, LoopAlign, StageOf
 from spaces.model.writing.text import parse_schedule
-from tests.backend.cpu_runs import check
+from tests.backend.cpu_runs import check_values
 from tests.backend.halide.peer import assert_agrees, legal
 
 X, Y = Var("x"), Var("y")
@@ -77,8 +78,9 @@ TWO_LEADERS = ROOT + "f.compute_with(g, x)\ng.update(0).compute_with(h, y)"
 def assert_computes(text: str) -> CheckedSchedule:
     """Asserts that a schedule is legal and computes the values of the reference."""
     verdict = legal(TWICE, text)
+    compiled = compile_cpu_unchecked(TWICE, verdict.schedule, threads=2)
     for width, height in ((19, 12), (33, 5)):
-        check(TWICE, verdict.schedule, {"out": [(1, width), (0, height)]})
+        check_values(compiled, {"out": [(1, width), (0, height)]})
     return verdict
 
 

@@ -336,6 +336,8 @@ class _Run:
         steps = self._steps.get(root)
         if steps is None:
             steps = self._steps[root] = self._planned(root)
+        if len(steps) == 1:  # a number or a variable
+            return steps[0][0]()
         done: list[Any] = []
         for meaning, children in steps:
             done.append(meaning(*children(done)))

@@ -30,7 +30,7 @@ from tests.differential.quick_code import quick_code
 from tests.examples import some
 
 X, Y = Var("x"), Var("y")
-LUT = ImageParam(Int32, 1, "lut")
+INPUT, LUT = ImageParam(Int32, 2, "input"), ImageParam(Int32, 1, "lut")
 TABLE = np.random.default_rng(2).integers(-9, 50, 40).astype(np.int32)
 IMAGE = np.random.default_rng(1).integers(-99, 99, (20, 40)).astype(np.int32)
 
@@ -80,17 +80,21 @@ ABOUT_DATA = {"beside data": 1, "of data": 1, "of data and beside": 1, "of data 
 """The number of tests on data that remain, because no part of a loop decides them."""
 
 
-def hinted(test: str) -> Pipeline:
-    image, f = ImageParam(Int32, 2, "input"), Func("f")
+def hinted_func(test: str, name: str = "f") -> Func:
+    f = Func(name)
     if test.startswith("at "):
-        f[X, Y] = image[PLACES[test.removeprefix("at ")][0](), Y]
+        f[X, Y] = INPUT[PLACES[test.removeprefix("at ")][0](), Y]
     elif test.startswith("through "):
-        place = Func("place")
+        place = Func(f"place_of_{name}")
         place[X, Y] = PLACES[test.removeprefix("through ")][0]()
-        f[X, Y] = image[place[X, Y], Y]
+        f[X, Y] = INPUT[place[X, Y], Y]
     else:
-        f[X, Y] = TESTS[test][0](image[X, Y], 5 - image[X, Y])
-    return pipeline(f)
+        f[X, Y] = TESTS[test][0](INPUT[X, Y], 5 - INPUT[X, Y])
+    return f
+
+
+def hinted(test: str) -> Pipeline:
+    return pipeline(hinted_func(test))
 
 
 def inputs(algorithm: Pipeline) -> dict[str, np.ndarray]:
@@ -154,11 +158,13 @@ def test_outer_loops_ask_once_a_row() -> None:
 
 def test_halide_computes_the_same() -> None:
     bridge = pytest.importorskip("spaces.backend.halide.bridge", exc_type=ImportError)
-    for test in COUNTS:
-        algorithm = hinted(test)
-        found = bridge.build(algorithm).realize(inputs(algorithm), sizes={"f": [40, 20]})
-        wanted = evaluate(algorithm, inputs(algorithm), sizes={"f": [40, 20]})
-        np.testing.assert_array_equal(found["f"], wanted["f"])
+    tests = some(COUNTS)
+    algorithm = pipeline([hinted_func(test, f"f{n}") for n, test in enumerate(tests)])
+    sizes = dict.fromkeys(algorithm.outputs, (40, 20))
+    found = bridge.build(algorithm).realize(inputs(algorithm), sizes=sizes)
+    wanted = evaluate(algorithm, inputs(algorithm), sizes=sizes)
+    for name, test in zip(algorithm.outputs, tests, strict=True):
+        np.testing.assert_array_equal(found[name], wanted[name], test)
 
 
 @pytest.mark.parametrize("test", PLACES)

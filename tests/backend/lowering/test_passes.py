@@ -72,7 +72,9 @@ def check_passes(pipeline: Pipeline, schedule: Schedule, outputs: Ranges) -> dic
 
 @pytest.mark.parametrize("family", [stencil_pipelines(max_stages=3), edge_pipelines()])
 def test_every_pass_keeps_the_values(family: st.SearchStrategy[Pipeline]) -> None:
-    @settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=examples(25, fewest=5), deadline=None, suppress_health_check=list(HealthCheck)
+    )
     @given(st.data())
     def run(data: st.DataObject) -> None:
         algorithm = data.draw(family)

@@ -25,7 +25,7 @@ from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import EXACT, ODD, subject
 from tests.examples import examples
 
-SCHEDULES = examples(4, fewest=2)
+SCHEDULES = examples(4, fewest=1)
 """The number of schedules for each pipeline."""
 
 

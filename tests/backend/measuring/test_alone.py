@@ -7,10 +7,11 @@ import logging
 import os
 import stat
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -24,16 +25,15 @@ from spaces.backend.python_process import module_command, module_environment
 from spaces.model.deadline import Deadline, OutOfTime
 from tests.backend.measuring import saboteurs
 from tests.enumerate.pipelines import copied
+from tests.forked import SERVER
 
 COPIED = copied(960)
 
-HOLD = """
-import sys, time
-from spaces.backend.measuring.alone import alone_on_machine
-with alone_on_machine(60):
-    print("has it", flush=True)
-    sys.stdin.read()
-"""
+
+@pytest.fixture(scope="module", autouse=True)
+def _forks() -> None:
+    """The server of forks keeps its socket outside of the folders of these tests."""
+    forkserver.ensure_running()
 
 
 @pytest.fixture(autouse=True)
@@ -73,19 +73,28 @@ def test_a_runtime_folder_of_another_user_is_not_taken(
     assert alone.runtime_folder() is None
 
 
+def _hold(environment: dict[str, str], told: Connection) -> None:
+    """The body of the other process: it has the lock until it is told to end."""
+    os.environ.update(environment)
+    tempfile.tempdir = None
+    with alone_on_machine(60):
+        told.send("has it")
+        told.recv()
+
+
 @contextmanager
-def held_elsewhere() -> Iterator[subprocess.Popen[bytes]]:
-    """Another process measures."""
-    command = [sys.executable, "-c", HOLD]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=module_environment()
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == b"has it\n"
-        try:
-            yield other
-        finally:
-            other.kill()
+def held_elsewhere() -> Iterator[tuple[int, Connection]]:
+    """The number of another process that measures, and what ends it."""
+    mine, theirs = SERVER.Pipe()
+    other = SERVER.Process(target=_hold, args=(dict(os.environ), theirs), daemon=True)
+    other.start()
+    assert other.pid is not None
+    assert mine.recv() == "has it"
+    try:
+        yield other.pid, mine
+    finally:
+        other.kill()
+        other.join()
 
 
 def test_one_process_has_the_lock() -> None:
@@ -101,15 +110,15 @@ def test_one_process_has_the_lock() -> None:
 def test_the_other_process_is_named_and_the_wait_has_an_end(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with held_elsewhere() as other:
+    with held_elsewhere() as (number, _):
         with (
             caplog.at_level(logging.WARNING, "spaces.measuring"),
-            pytest.raises(MeasuringError, match=rf"^Process {other.pid} still .* after 0\.3 s\."),
+            pytest.raises(MeasuringError, match=rf"^Process {number} still .* after 0\.3 s\."),
             alone_on_machine(0.3),
         ):
             pass
         (told,) = caplog.messages
-        assert told.startswith(f"Process {other.pid} measures on this machine; waiting for it up")
+        assert told.startswith(f"Process {number} measures on this machine; waiting for it up")
         limits = MeasuringLimits(waiting_seconds=0.2)
         plain = schedule(COPIED).schedule
         with (
@@ -130,9 +139,8 @@ def test_a_time_limit_ends_the_wait() -> None:
 
 
 def test_who_waits_goes_on_when_the_other_is_done() -> None:
-    with held_elsewhere() as other:
-        assert other.stdin is not None
-        other.stdin.close()
+    with held_elsewhere() as (_, other):
+        other.send("end")
         with alone_on_machine(60.0):
             assert lock_path().read_text() == str(os.getpid())
 

@@ -81,7 +81,7 @@ def test_the_time_limit_of_the_caller_ends_a_measurement() -> None:
 
 def test_the_fastest_run_so_far_limits_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "LEAST_LIMIT", 0.2)
-    monkeypatch.setattr(local.ProcessorTimes, "now", lambda processes: None)  # as if nobody else
+    monkeypatch.setattr(local.ProcessorTimes, "now", lambda *_: None)  # as if nobody else
     long = evolve(FEW, run_seconds=60.0)
     with LocalMeasurer(limits=long, make=saboteurs.saboteur, workers=1) as measurer:
         measurer.measure(COPIED, [split(32)])
@@ -132,7 +132,7 @@ def test_illegal_schedules_and_sizes_that_do_not_fit_are_told() -> None:
 
 @pytest.mark.usefixtures("started_workers")
 def test_a_worker_serves_several_pipelines() -> None:
-    measurer: Measurer = LocalMeasurer(limits=FEW)
+    measurer: Measurer = LocalMeasurer(limits=FEW, workers=1)
     assert isinstance(measurer, Measurer)
     with measurer:
         for pipe in (COPIED, blur(64, 32), COPIED):

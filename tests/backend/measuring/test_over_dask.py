@@ -45,7 +45,7 @@ def split(factor: int) -> Schedule:
 def client() -> Iterator[Any]:
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as found,
     ):
@@ -54,7 +54,8 @@ def client() -> Iterator[Any]:
 
 def test_schedules_are_measured_on_the_workers(client: Any) -> None:
     """In their order, bad ones too."""
-    measurer: Measurer = DaskMeasurer(client, LocalMeasurer(limits=FEW, make=saboteurs.saboteur))
+    local = LocalMeasurer(limits=FEW, make=saboteurs.saboteur, workers=1)
+    measurer: Measurer = DaskMeasurer(client, local)
     assert isinstance(measurer, Measurer)
     schedules = [split(factor) for factor in (16, saboteurs.CRASHES, 32, 64, saboteurs.WRONG)]
     found = measurer.measure(COPIED, schedules)
@@ -94,8 +95,19 @@ def test_machines_take_what_they_can_one_task_at_a_time() -> None:
 
 
 def test_workers_come_and_go() -> None:
-    """A worker that is lost costs its schedules nothing, and a new one gets its share."""
+    """A worker that is lost costs its schedules nothing, and a new one gets its share. The cluster
+    may take no data for a moment.
+    """
+    failures = [TimeoutError("No valid workers found"), OSError("closed")]
     with cluster("a", "b") as (made, client):
+        scatter = client.scatter
+
+        def failing(*given: Any, **how: Any) -> Any:
+            if failures:
+                raise failures.pop()
+            return scatter(*given, **how)
+
+        client.scatter = failing
         measurer = made_up(client, seconds=dict.fromkeys("abc", 0.05))
         measurer.submit(COPIED, list(enumerate(splits(40))))
         found = dict(measurer.collect(5.0))
@@ -109,6 +121,7 @@ def test_workers_come_and_go() -> None:
     assert [found[number].schedule for number in range(40)] == splits(40)
     assert all(one.is_correct for one in found.values())
     assert machines()["c"] > 0
+    assert not failures
 
 
 def test_workers_of_another_kind_are_refused_by_name(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,13 +14,23 @@ from pathlib import Path
 import pytest
 
 from spaces import Schedule, device, schedule
+from spaces.backend.measuring import session as backend_session
 from spaces.backend.measuring.inputs import random_inputs
 from spaces.backend.measuring.messages import LONGEST, NoAnswer, answer_of
 from spaces.backend.measuring.process import Worker, WorkerLost
-from spaces.backend.measuring.session import LOSSES, MeasuringError, MeasuringSession, prepare
+from spaces.backend.measuring.session import (
+    KILLS,
+    LONGEST_PAUSE,
+    LOSSES,
+    PAUSE,
+    MeasuringError,
+    MeasuringSession,
+    prepare,
+)
 from spaces.backend.measuring.task import (
     BuildRequest,
     CheckRequest,
+    ForgetRequest,
     MeasuringLimits,
     MeasuringTask,
     RunAnswer,
@@ -112,7 +122,7 @@ def test_all_ends_with_the_process_that_measures() -> None:
 @pytest.mark.parametrize(
     ("factor", "said"),
     [
-        (saboteurs.BABBLES, r"It wrote what is no answer: b'\\x80\\x04 rubbish'\."),
+        (saboteurs.BABBLES, r"It wrote what is no answer: b'\\x80\\x04 rubbish"),
         (saboteurs.FLOODS, r"It wrote what is no answer: b'x{40}' \.\.\.\."),
         (saboteurs.TIMELESS, r"It gave nan s as a time; a time is more than zero and at most a"),
     ],
@@ -180,12 +190,89 @@ def test_a_worker_that_is_killed_while_it_is_made_ready_is_replaced(
         prepare([session])
         assert session.preparations == []
         session.close()
-        allowed = 10
-        with pytest.raises(MeasuringError, match=r"fails .*SIGKILL"):
+        monkeypatch.setattr(backend_session, "KILLS", 2)
+        allowed = 100
+        with pytest.raises(MeasuringError, match=r"something ends the workers\. 2 of them .*SIGKI"):
             prepare([session])
-        assert len(kills) == LOSSES - 1 + LOSSES
+        assert len(kills) == LOSSES - 1 + 2
     finally:
         session.close()
+
+
+def test_a_worker_that_is_killed_before_it_reads_its_task_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The process is gone when the inputs are sent to it."""
+    sent, killed = Worker._send, []
+
+    def send(self, request, seconds):
+        if isinstance(request, MeasuringTask) and not killed:
+            killed.append(self.pid)
+            os.kill(self.pid, signal.SIGKILL)
+            self._process.wait()
+        sent(self, request, seconds)
+
+    monkeypatch.setattr(Worker, "_send", send)
+    session = a_session()
+    try:
+        prepare([session])
+        assert len(killed) == 1
+        assert session.preparations == []
+        assert session.run(-1, 10.0).outcome is RunOutcome.CORRECT
+    finally:
+        session.close()
+
+
+def made_ready(lost: list[WorkerLost]) -> tuple[list[float], MeasuringSession]:
+    """How long a session without a process waits before each new worker."""
+    pauses: list[float] = []
+    session = a_session()
+
+    def ask(self: MeasuringSession, request: object, seconds: float):  # type: ignore[no-untyped-def]
+        answer = self._lost(request, lost.pop(0)) if lost else RunAnswer()  # type: ignore[arg-type]
+        return lambda: answer
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(MeasuringSession, "_ask", ask)
+        patched.setattr(backend_session.time, "sleep", pauses.append)
+        prepare([session])
+    return pauses, session
+
+
+def test_kills_are_waited_out_and_crashes_are_not() -> None:
+    killed = WorkerLost(RunOutcome.CRASHED, "It ended with signal SIGKILL.", was_killed=True)
+    crashed = WorkerLost(RunOutcome.CRASHED, "It ended with signal SIGSEGV.")
+    pauses, session = made_ready([killed] * (KILLS - 1) + [crashed] * (LOSSES - 1))
+    assert session.preparations == []
+    assert pauses[:4] == [PAUSE, 2 * PAUSE, 4 * PAUSE, 8 * PAUSE]
+    assert max(pauses) == LONGEST_PAUSE
+    with pytest.raises(MeasuringError, match=r"trusted schedule of f.*SIGSEGV"):
+        made_ready([crashed] * LOSSES)
+    with pytest.raises(MeasuringError, match=r"something ends the workers\. 10 of them were"):
+        made_ready([killed] * KILLS)
+    hung = WorkerLost(RunOutcome.HUNG, "It did not answer within 600 s.")
+    with pytest.raises(MeasuringError, match=r"fails \(not compiled\): It did not answer within"):
+        made_ready([hung])
+
+
+def test_a_worker_that_is_lost_between_two_preparations_gets_both_again() -> None:
+    """It is killed while it forgets the trusted schedule. A new one would compare with nothing."""
+    killed = WorkerLost(RunOutcome.CRASHED, "It ended with signal SIGKILL.", was_killed=True)
+    asked: list[str] = []
+    session = a_session()
+
+    def ask(self: MeasuringSession, request: object, seconds: float):  # type: ignore[no-untyped-def]
+        first = isinstance(request, ForgetRequest) and not asked.count("forget")
+        asked.append(type(request).__name__.removesuffix("Request").lower())
+        answer = self._lost(request, killed) if first else RunAnswer()  # type: ignore[arg-type]
+        return lambda: answer
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(MeasuringSession, "_ask", ask)
+        prepare([session])
+    once = ["build", "check", "forget"]
+    assert asked == [*once, "build", "check", *once]
+    assert session.preparations == []
 
 
 def test_a_worker_that_is_killed_while_it_waits_costs_nothing() -> None:

@@ -49,7 +49,7 @@ def serious(run: Replay) -> bool:
     return bool(run.wrong) or len(harmless) < len(run.faults)
 
 
-@settings(max_examples=examples(15), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15, fewest=6), suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_proofs_and_runs_agree(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_pipelines(max_stages=3))

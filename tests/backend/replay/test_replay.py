@@ -182,7 +182,7 @@ def test_too_much_work_is_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not long.shows_a_mistake
 
 
-@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(12, fewest=6), suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_legal_schedules_replay_without_fault(data: st.DataObject) -> None:
     algorithm = data.draw(st.one_of(typed_pipelines(), edge_pipelines(), update_pipelines()))
@@ -194,7 +194,7 @@ def test_legal_schedules_replay_without_fault(data: st.DataObject) -> None:
     assert not found.shows_a_mistake, str(found)
 
 
-@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(12, fewest=5), suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_legal_gpu_schedules_replay_without_fault(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_chains())

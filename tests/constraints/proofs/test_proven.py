@@ -47,7 +47,7 @@ def test_schedules_written_by_hand_are_proven(name: str, stem: str) -> None:
     assert ("race" in kinds) == (stem != "default")
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8, fewest=5))
 @given(st.data())
 def test_random_schedules_are_proven(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_pipelines(max_stages=3))
@@ -79,7 +79,7 @@ def of_any_kind(draw: st.DrawFn, chosen: Schedule) -> Schedule:
     return chosen
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(15, fewest=6))
 @given(st.data())
 def test_random_legal_schedules_with_loops_that_run_at_once_are_proven(
     data: st.DataObject,

@@ -13,6 +13,8 @@ from spaces.constraints.rules.rule import MatchRule, ProofRule, Rule
 from spaces.constraints.solver.encode import encode, explain
 from spaces.model.schedules.derivations import Clone, RFactor
 
+pytestmark = pytest.mark.usefixtures("few_steps")
+
 by_rule = pytest.mark.parametrize("example", [*EXAMPLES, *EXACT_EXAMPLES], ids=lambda e: e.name)
 
 by_advice = pytest.mark.parametrize("example", ADVICE_EXAMPLES, ids=lambda e: e.name)

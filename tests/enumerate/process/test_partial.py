@@ -51,7 +51,7 @@ SPACES = [
 
 
 @pytest.mark.parametrize(("name", "preset", "device"), some(SPACES))
-@settings(max_examples=6)
+@settings(max_examples=examples(6, fewest=3))
 @given(seed=st.integers(0, 1 << 32))
 def test_what_decisions_made_they_find_again(
     name: str, preset: str, device: spaces.Device, seed: int
@@ -68,13 +68,13 @@ def test_what_decisions_made_they_find_again(
 def test_several_fuses_are_found_in_their_order() -> None:
     space = space_of("blur", "expert", CPU)
     fused = 0
-    for seed in range(40):
+    for seed in range(20):
         made = space.start().at_random(random.Random(seed))
         fuses = [label for label in made.taken if ".fuse(" in label]
         if len(fuses) > 1:
             fused += 1
             assert space.way_to(made.schedule)[-1].taken == made.taken
-    assert fused > 5
+    assert fused > 2
 
 
 def test_an_option_that_splits_fits_no_loop_that_is_whole() -> None:
@@ -154,7 +154,7 @@ def test_an_option_that_is_not_there() -> None:
         start.at_random(random.Random(0)).take("more")
 
 
-@settings(max_examples=examples(12))
+@settings(max_examples=examples(12, fewest=4))
 @given(seed=st.integers(0, 1 << 32))
 def test_what_cannot_be_legal_is_not(seed: int) -> None:
     space = space_of("blur", "everything", CPU)
@@ -167,7 +167,8 @@ def test_what_cannot_be_legal_is_not(seed: int) -> None:
 def test_some_decisions_leave_nothing_legal() -> None:
     space = space_of("blur", "everything", CPU)
     draws = (space.start().at_random(random.Random(seed)) for seed in range(40))
-    assert any(not partial.can_be_legal for partial in draws)
+    dead = next(partial for partial in draws if not partial.can_be_legal)
+    assert not spaces.verify(space.pipeline, dead.schedule, CPU)
 
 
 def test_given_entries_are_no_decision() -> None:

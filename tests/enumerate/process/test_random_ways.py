@@ -43,7 +43,7 @@ def test_ways_that_the_plainest_rest_forbids_keep_their_weight(monkeypatch) -> N
     table[x] = x * x
     out[x] = table[index[x]] + 1
     algorithm = spaces.pipeline(out, estimates={out: [(0, 16)]})
-    assert_unbiased(ScheduleSpace(algorithm, FOUR_CORES, options("nests", "parallel")), 200)
+    assert_unbiased(ScheduleSpace(algorithm, FOUR_CORES, options("nests", "parallel")), 100)
 
 
 def assert_unbiased(space: ScheduleSpace, draws: int) -> None:
@@ -90,7 +90,7 @@ def test_nested_parallel_loops_are_drawn_seldom() -> None:
     space = ScheduleSpace(blur(), FOUR_CORES)
     stages = [
         [loop.kind for loop in order.loops].count(LoopKind.PARALLEL)
-        for schedule in space.sample(60, seed=1)
+        for schedule in space.sample(30, seed=1)
         for entry in schedule.funcs
         if not entry.compute.is_inline
         for order in entry.stages

@@ -109,7 +109,7 @@ UNIVERSES = {
         options("nests", "compute_with", "vectorize", placements=("root",)),
     ),
     "aligned stages": (
-        two_outputs(16), FOUR_CORES,
+        planes(16), FOUR_CORES,
         options(
             "nests", "compute_with", "vectorize",
             placements=("root",), alignments=(LoopAlign.ALIGN_START,),

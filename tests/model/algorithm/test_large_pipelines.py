@@ -51,12 +51,13 @@ def nodes(algorithm: Pipeline) -> int:
 
 def test_values_stay_shared_from_definition_to_document() -> None:
     """A stage adds at most 60 nodes for its sums and products, and 5 for its reads."""
-    small, large = nodes(ladder(20)), nodes(ladder(140))
+    algorithm = ladder(140)
+    small, large = nodes(ladder(20)), nodes(algorithm)
     assert small <= 20 * 65 + 10
     assert large - small <= 120 * 65
-    text = to_json(ladder(140))
+    text = to_json(algorithm)
     assert len(text) < 140 * 65 * 60
-    assert from_json(text, Pipeline) == ladder(140)
+    assert from_json(text, Pipeline) == algorithm
 
 
 def test_texts_grow_with_the_stages_only() -> None:

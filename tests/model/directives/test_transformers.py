@@ -19,7 +19,7 @@ from spaces.model.schedules.levels import Levels
 from spaces.model.schedules.named_levels import NamedLevels
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
-from tests.examples import examples
+from tests.examples import is_thorough
 from tests.model.nest.nest_interpreter import ideal, run_nest
 from tests.model.pipelines import blur, box, diamond
 from tests.strategies import stencil_pipelines
@@ -37,7 +37,7 @@ def walked(draw: st.DrawFn, algorithm: Pipeline, most: int = 8) -> Schedule:
     return schedule
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=150 if is_thorough() else 25)
 @given(st.data(), st.sampled_from([BLUR, BOX, DIAMOND]))
 def test_a_walk_stays_well_formed(data: st.DataObject, algorithm: Pipeline) -> None:
     schedule = data.draw(walked(algorithm))
@@ -51,7 +51,7 @@ def test_a_walk_stays_well_formed(data: st.DataObject, algorithm: Pipeline) -> N
         assert well_formed(schedule_tree(algorithm, edit.after), algorithm) == [], edit
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=40 if is_thorough() else 7)
 @given(st.data())
 def test_a_walk_does_not_change_what_is_computed(data: st.DataObject) -> None:
     algorithm = data.draw(stencil_pipelines(max_stages=3))

@@ -10,7 +10,7 @@ from spaces import Func, OrderError, Pipeline, RDom, Schedule, Var, loop_nest, s
 from spaces.model.algorithm.freeze import pipeline as freeze
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import Allocate, walk_nest
-from tests.examples import examples
+from tests.examples import examples, is_thorough
 from tests.model.nest.nest_interpreter import ideal, run_nest
 from tests.strategies import schedules, stencil_pipelines
 
@@ -62,7 +62,7 @@ def check_nest(pipeline: Pipeline, schedule: Schedule, sizes: dict[str, int]) ->
     assert outputs[output] == expected
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=100 if is_thorough() else 18)
 @given(st.data())
 def test_every_well_formed_schedule_computes_the_pipeline(data: st.DataObject) -> None:
     pipeline = data.draw(stencil_pipelines(max_stages=3))
@@ -181,7 +181,7 @@ def test_tiles_of_tiles_of_an_update_are_updated_once(factor: int) -> None:
     assert outputs["f"] == {(x,): 2 for x in range(8)}
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8, fewest=4))
 @given(height=st.integers(17, 40), low=st.integers(-4, 4))
 def test_the_rows_of_fused_loops_have_limits_where_no_number_of_rows_is_known(
     height: int, low: int

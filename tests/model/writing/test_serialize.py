@@ -32,7 +32,7 @@ from spaces.model.schedules.domain_order import (
 )
 from spaces.model.schedules.schedule import Fold, FuncSchedule, LoopLevel, MemoryType, Schedule
 from spaces.model.writing.serialize import DocumentError, from_json, to_json
-from tests.examples import examples
+from tests.examples import is_thorough
 from tests.model.directives.random_directives import schedules
 from tests.model.pipelines import X, Y, blur, box, diamond
 from tests.strategies import stencil_pipelines
@@ -58,7 +58,7 @@ def every_operator() -> Pipeline:
     return pipeline(f, "all of it", estimates={f: [(2, 30), 20], image: [8, 8]})
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=100 if is_thorough() else 18)
 @given(schedules(BOX))
 def test_schedules_survive(schedule: Schedule) -> None:
     read = from_json(to_json(schedule), Schedule)
@@ -263,7 +263,7 @@ def test_garbage_in_pipelines(text: str, part: str) -> None:
 _garbage = st.sampled_from([None, True, -1, 0, 10**9, 2.5, "", "x", [], {}, [[]], {"is": "Split"}])
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=100 if is_thorough() else 18)
 @given(st.data(), st.sampled_from([BLUR, Schedule.default(BOX)]))
 def test_any_change_is_read_or_refused(data: st.DataObject, record: object) -> None:
     document = json.loads(to_json(record))

@@ -22,7 +22,7 @@ from spaces.model.schedules.schedule import ROOT, LoopLevel, MemoryType, Schedul
 from spaces.model.writing.chain import directive_calls
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
 from spaces.model.writing.text import format_schedule, parse_schedule
-from tests.examples import examples
+from tests.examples import examples, is_thorough
 from tests.model.directives.random_directives import directive_sequences, schedules
 from tests.model.pipelines import blur, box
 
@@ -44,7 +44,7 @@ def test_text_of_any_directives_parses_to_the_same_record(
     assert format_schedule(parse_schedule(text, algorithm), algorithm) == text
 
 
-@settings(max_examples=examples(80))
+@settings(max_examples=80 if is_thorough() else 14)
 @given(st.data())
 def test_text_of_any_record_parses_to_the_same_record(data: st.DataObject) -> None:
     drawn = data.draw(schedules(BOX))

@@ -1,0 +1,96 @@
+"""What became of all candidates: how many were made, proposed, measured and kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from spaces.cost.measurer import RunOutcome
+from spaces.tuning.plots.study_record import StudyRecord
+from spaces.tuning.top_ranked import SEARCH
+from spaces.tuning.trial import Trial
+
+OPEN = "open"
+"""The class of trials without a result."""
+
+SLOWER = "slower"
+"""The class of trials that are surely slower than the fastest one."""
+
+FASTEST = "may be the fastest"
+"""The class of the fastest trial, and of those whose interval begins below the end of its."""
+
+
+@frozen
+class FunnelStage:
+    """A stage of the funnel.
+
+    Attributes:
+        name: what reaches it.
+        count: how many.
+        lost: for each reason how many come no further.
+    """
+
+    name: str
+    count: int
+    lost: Mapping[str, int]
+
+
+@frozen
+class Funnel:
+    """The stages from all candidates to those that may be the fastest. No stage has more than the
+    one before.
+
+    Attributes:
+        stages: in order.
+        classes: for each class of trials how many are in it; every trial is in exactly one.
+    """
+
+    stages: tuple[FunnelStage, ...]
+    classes: Mapping[str, int]
+
+
+def trial_class(trial: Trial, most: float) -> str:
+    """What became of a trial: :data:`OPEN`, the outcome of a failure, :data:`SLOWER` or
+    :data:`FASTEST`.
+
+    Args:
+        trial: the trial.
+        most: the upper end of the interval of the fastest one.
+    """
+    result = trial.result
+    if result is None:
+        return OPEN
+    if not result.seconds:
+        return str(result.outcome)
+    return FASTEST if result.interval[0] <= most else SLOWER
+
+
+def study_funnel(record: StudyRecord) -> Funnel:
+    """What became of the candidates of a study.
+
+    Candidates are the structures that the search has priced, and the schedules from elsewhere:
+    given ones and changes of fast ones. The search judges only the cheapest of its structures; all
+    that is proposed is legal. Of changes the store knows only those that were proposed.
+    """
+    ranked = record.ranked
+    most = ranked[0].result.interval[1] if ranked and ranked[0].result else 0.0
+    classes = Counter(trial_class(trial, most) for trial in record.trials)
+    proposed = len(record.trials)
+    elsewhere = sum(one.proposal.source != SEARCH for one in record.trials)
+    made = max(proposed, (record.structures or 0) + elsewhere)
+    failed = {str(one): classes[str(one)] for one in RunOutcome if classes[str(one)]}
+    timed = classes[SLOWER] + classes[FASTEST]
+    stages = (
+        FunnelStage("candidates", made, _some({"not proposed": made - proposed})),
+        FunnelStage("proposed", proposed, _some({OPEN: classes[OPEN]})),
+        FunnelStage("tried", proposed - classes[OPEN], failed),
+        FunnelStage("measured", timed, _some({SLOWER: classes[SLOWER]})),
+        FunnelStage(FASTEST, classes[FASTEST], {}),
+    )
+    return Funnel(stages, dict(classes))
+
+
+def _some(counts: Mapping[str, int]) -> dict[str, int]:
+    return {what: count for what, count in counts.items() if count}
