@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ def program_of_object(made: Any) -> HalideProgram:
 
 def _read(file: Path, estimates: str) -> HalideProgram:
     try:
-        found = read_hlpipe(file, estimates=_parsed(estimates))
+        found = _with_outputs(file, _parsed(estimates))
     except OSError as error:
         raise WrongUsage(f"Cannot read {file}: {error.strerror}.") from None
     except (HalideFileError, HalideImportError) as error:
@@ -75,6 +75,25 @@ def _read(file: Path, estimates: str) -> HalideProgram:
     if found.lacks_estimates:
         _LOG.warning(_lacking(f"{file}:{estimates}" if estimates else str(file), found))
     return _with_notes(found)
+
+
+def _with_outputs(file: Path, estimates: IncomingEstimates) -> HalideProgram:
+    """The program of a file. Outputs without sizes get the largest that the images allow."""
+    found = read_hlpipe(file, estimates=estimates)
+    proposed = found.largest_outputs() if found.lacks_estimates else {}
+    if not proposed:
+        return found
+    shown = ", ".join(f"{name}={_shown_size(ranges)}" for name, ranges in proposed.items())
+    _LOG.warning(
+        f"{file} tells no usual sizes of {', '.join(proposed)}; these are the largest for which "
+        f"nothing is read outside of the images: {shown}."
+    )
+    return read_hlpipe(file, estimates={**estimates, **proposed})
+
+
+def _shown_size(ranges: Sequence[tuple[int, int]]) -> str:
+    """Sizes as a user writes them: ``640x480``, or ``2:640x480`` from the coordinate 2 on."""
+    return "x".join(f"{low}:{extent}" if low else str(extent) for low, extent in ranges)
 
 
 def _with_notes(program: HalideProgram) -> HalideProgram:

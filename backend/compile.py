@@ -23,6 +23,7 @@ from spaces.backend.arguments import (
 )
 from spaces.backend.arrays.given import given_arrays
 from spaces.backend.buffers import Outputs, argument_words, image_arrays
+from spaces.backend.exact_regions import mode_of_regions
 from spaces.backend.foreign import foreign_failure, foreign_symbols
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.ir.text import program_text
@@ -386,7 +387,7 @@ def _compiled(
         stages: Mapping[str, LoopProgram], complete: Once[CompiledPipeline] | None
     ) -> CompiledPipeline:
         program = list(stages.values())[-1]
-        text = llvm_module(program, recipe.float_mode, mode)
+        text = llvm_module(program, mode_of_regions((program,), recipe.float_mode), mode)
         module = compile_module(text, {**runtime_symbols(), **foreign_symbols(program)})
         return CompiledPipeline(
             pipeline, schedule, pool, preconditions, mode, recipe, stages, module, complete

@@ -29,6 +29,7 @@ from spaces.backend.cuda.nvrtc import KernelResources, compile_cuda
 from spaces.backend.cuda.printer import PrintedProgram, print_kernels
 from spaces.backend.cuda.program import CudaExecutor
 from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.exact_regions import mode_of_regions
 from spaces.backend.gpu_arrays import GpuArrays
 from spaces.backend.ir.host import GlobalArray, GpuProgram, HostPart
 from spaces.backend.ir.node import walk_nodes
@@ -504,4 +505,5 @@ def _printed(
     }
     kernels = (kernel for program in programs for kernel in program.kernels)
     printed = print_kernels(kernels, types, recipe.access_mode)
-    return evolve(printed, module=evolve(printed.module, float_mode=recipe.float_mode)), parts
+    mode = mode_of_regions(programs, recipe.float_mode)
+    return evolve(printed, module=evolve(printed.module, float_mode=mode)), parts

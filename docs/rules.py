@@ -91,6 +91,8 @@ PIPELINES: tuple[tuple[Callable[..., Pipeline], tuple[object, ...]], ...] = (
     (algorithms.blur_of_image, ((96, 64), (98, 66))),
     (algorithms.multiplying, (3, 700)),
     (algorithms.greatest, (Float32,)),
+    (algorithms.bins, (2.0**-31,)),
+    (algorithms.bins, (2.0**-30,)),
 )
 """How the pipelines of the examples are made: a function, and its arguments."""
 

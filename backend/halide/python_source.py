@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import keyword
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -11,23 +10,19 @@ from typing import ClassVar
 
 from attrs import define
 
-from spaces.backend.halide.calls import halide_calls
 from spaces.backend.halide.errors import DirectiveError
+from spaces.backend.halide.incoming.names import NUMBER_ADDED
 from spaces.backend.halide.names import identifier
+from spaces.backend.halide.schedule_text import ScheduleText
 from spaces.backend.halide.source import Source
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable
 from spaces.model.expressions.operators import INFIX
 from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.choice import Choice
-from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.calls import DirectiveCall
 from spaces.model.writing.tokens import quote
-
-_TAKEN = {*keyword.kwlist, *keyword.softkwlist, "hl", "pipeline", "funcs", "found"}
-
-_WORDS = re.compile(r"\w+")
 
 _WIDTH = 96
 """The longest chain of directives on one line, without its indentation."""
@@ -38,19 +33,30 @@ _LISTS = ("never_partition", "always_partition")
 _LOGIC = {"and": "&", "or": "|"}
 """Python's own ``and`` and ``or`` make no expressions."""
 
+_LOCALS = ("funcs", "func", "number", "added", "found")
+"""Variables of the text that finds Funcs."""
+
 _FIND = """\
-found = {}
+funcs = []
 while True:
     try:
-        func = pipeline.get_func(len(found))
+        funcs.append(pipeline.get_func(len(funcs)))
     except hl.HalideError:  # there are no more
         break
-    found[func.name()] = func
 
-def find(name):
-    if name not in found:
+# Halide adds numbers to names that are taken (blur$1), others each time that it builds.
+number = re.compile(r"NUMBER_ADDED")
+
+def find(name, place=0):
+    found = {}
+    for func in funcs:
+        if number.sub("", func.name()) == name:
+            added = number.search(func.name())
+            found[int(next(filter(None, added.groups()))) if added else -1] = func
+    if place >= len(found):
         raise KeyError(f"The pipeline has no Func {name}, which the schedule needs.")
-    return found[name]"""
+    return found[sorted(found)[place]]
+""".replace("NUMBER_ADDED", NUMBER_ADDED.pattern)
 
 
 def halide_python_source(
@@ -59,8 +65,9 @@ def halide_python_source(
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """A Python module with one function, ``schedule_NAME(pipeline)``, which gives the Funcs of a
-    ``halide.Pipeline`` this schedule. It finds them by their names; they have no schedule yet. It
-    also takes the images and Params that conditions and prefetches of the schedule need.
+    ``halide.Pipeline`` this schedule. It finds them by their names, without the numbers that Halide
+    adds; they have no schedule yet. It also takes the images and Params that conditions and
+    prefetches of the schedule need.
 
     Args:
         pipeline: the pipeline, for example one that ``from_halide`` has made.
@@ -71,26 +78,21 @@ def halide_python_source(
         DirectiveError: the schedule has no counterpart in Halide.
         ValueError: ``schedule`` is not a schedule of this pipeline.
     """
-    for refusal in derivation(pipeline, schedule).refusals:
-        raise DirectiveError(f"{refusal.message} {refusal.advice}")
-    source = _PythonSource(pipeline, halide_calls(pipeline, schedule), taken=set(_TAKEN))
-    for function in pipeline.functions:
-        source.find_rvars(function)
-    lines = [line for stage_calls in source.calls for line in source.schedule_lines(stage_calls)]
-    text = "\n".join(lines)
-    used = source.names_in(text)
-    arguments = [image.name for image in pipeline.images]
-    arguments += [scalar.name for scalar in pipeline.scalars]
-    funcs = [
-        f"{used[one.name]} = find({quote(names.get(one.name, one.name))})"
-        for one in pipeline.functions
-        if one.name in used
+    text = ScheduleText.of(_PythonSource, pipeline, schedule, names)
+    source = text.source
+    scalars = {scalar.name for scalar in pipeline.scalars}
+    params = [
+        "pipeline",
+        *(source.name("scalar" if n in scalars else "buffer", n) for n in text.arguments),
     ]
-    parts = [_FIND, *source.loop_declarations(), *funcs, text]
-    params = ", ".join(["pipeline", *(used[name] for name in arguments if name in used)])
+    found = [
+        f"{name} = {f'find({value})' if kind == 'Func' else value}"
+        for kind, name, value in text.found()
+    ]
+    parts = [_FIND, *source.loop_declarations(text.owners), *found, *text.lines]
     body = textwrap.indent("\n".join(parts), "    ")
-    name = identifier(pipeline.name)
-    return f"import halide as hl\n\n\ndef schedule_{name}({params}):\n{body}\n"
+    head = f"def schedule_{identifier(pipeline.name)}({', '.join(params)}):"
+    return f"import re\n\nimport halide as hl\n\n\n{head}\n{body}\n"
 
 
 @define
@@ -98,15 +100,9 @@ class _PythonSource(Source):
     """The parts of a function in Python; all names in it are different."""
 
     _inlined: ClassVar[str] = "hl.LoopLevel.inlined()"
-
-    def names_in(self, text: str) -> dict[str, str]:
-        """The names of those Funcs, images and Params that occur in a text."""
-        words = set(_WORDS.findall(text))
-        return {
-            name: spelled
-            for (kind, name), spelled in self._names.items()
-            if kind in ("buffer", "scalar") and spelled in words
-        }
+    _reserved: ClassVar[frozenset[str]] = frozenset(
+        (*keyword.kwlist, *keyword.softkwlist, "hl", "re", "pipeline", "find", *_LOCALS)
+    )
 
     def _statement(self, added: str, owner: str, chain: list[str]) -> Iterator[str]:
         head = f"{added} = {owner}" if added else owner

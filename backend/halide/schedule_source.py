@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from spaces.backend.halide.calls import halide_calls
 from spaces.backend.halide.cpp import CPP_TYPES
-from spaces.backend.halide.errors import DirectiveError
-from spaces.backend.halide.incoming.names import number_added, unnumbered
 from spaces.backend.halide.names import identifier
+from spaces.backend.halide.schedule_text import ScheduleText
 from spaces.backend.halide.source import Source, indented
 from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.writing.tokens import quote
 
 _INCLUDES = "".join(
     f"#include <{one}>\n"
@@ -75,46 +70,26 @@ def halide_schedule_source(
         DirectiveError: the schedule has no counterpart in Halide.
         ValueError: ``schedule`` is not a schedule of this pipeline.
     """
-    for refusal in derivation(pipeline, schedule).refusals:
-        raise DirectiveError(f"{refusal.message} {refusal.advice}")
-    source = Source(pipeline, halide_calls(pipeline, schedule))
-    theirs = {f.name: names.get(f.name, f.name) for f in pipeline.functions}
-    for function in pipeline.functions:
-        source.find_rvars(function)
-    lines = [line for stage_calls in source.calls for line in source.schedule_lines(stage_calls)]
-    used = set(re.findall(r"\w+", "\n".join(lines)))
+    text = ScheduleText.of(Source, pipeline, schedule, names)
+    source = text.source
+    types = {s.name: f"Halide::Param<{CPP_TYPES[str(s.type)]}>" for s in pipeline.scalars}
     params = ["const Halide::Pipeline &pipeline_"]
-    for image in pipeline.images:
-        name = source.name("buffer", image.name)
-        params += [f"Halide::ImageParam {name}"] * (name in used)
-    for scalar in pipeline.scalars:
-        name = source.name("scalar", scalar.name)
-        params += [f"Halide::Param<{CPP_TYPES[str(scalar.type)]}> {name}"] * (name in used)
-    found = []
-    owners: dict[str, str] = {}
-    for function in pipeline.functions:
-        name = source.name("buffer", function.name)
-        if name in used:
-            found.append(f"Func {name} = find_({_place(theirs[function.name], theirs.values())});")
-            for number, arg in enumerate(function.args):
-                owners.setdefault(arg, f"{name}.args()[{number}]")
-    # A Var without a name gets another one each time that Halide builds.
-    spelled = {arg: source.name("Var", arg) for arg in owners}
-    found += [f"Var {name} = {owners[arg]};" for arg, name in spelled.items() if name in used]
-    paragraphs = [["using namespace Halide;"], source.loop_declarations(owners), found, lines]
+    for name in text.arguments:
+        kind = "scalar" if name in types else "buffer"
+        params.append(f"{types.get(name, 'Halide::ImageParam')} {source.name(kind, name)}")
+    found = [
+        f"{kind} {name} = {f'find_({value})' if kind == 'Func' else value};"
+        for kind, name, value in text.found()
+    ]
+    paragraphs = [
+        ["using namespace Halide;"],
+        source.loop_declarations(text.owners),
+        found,
+        text.lines,
+    ]
     texts = ["\n".join(map(indented, part)) for part in paragraphs if part]
     body = "\n\n".join((texts[0], _FIND, *texts[1:]))
     return (
         f'#pragma once\n\n#include "Halide.h"\n\n{_INCLUDES}\n'
         f"inline void schedule_{identifier(pipeline.name)}({', '.join(params)}) {{\n{body}\n}}\n"
     )
-
-
-def _place(name: str, others: Collection[str]) -> str:
-    """The arguments that find a Func: the name as its author wrote it, and which one it is of those
-    that were written alike.
-    """
-    written = unnumbered(name)
-    alike = sorted({one for one in others if unnumbered(one) == written}, key=number_added)
-    place = alike.index(name)
-    return f"{quote(written)}, {place}" if place else quote(written)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterable, Iterator
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from attrs import define, field
 
@@ -39,11 +39,7 @@ def halide_source(pipeline: Pipeline, schedule: Schedule | None = None) -> str:
         DirectiveError: the schedule has no counterpart in Halide.
         ValueError: ``schedule`` is not a schedule of this pipeline.
     """
-    chosen = schedule or Schedule.default(pipeline)
-    for refusal in derivation(pipeline, chosen).refusals:
-        raise DirectiveError(f"{refusal.message} {refusal.advice}")
-    calls = halide_calls(pipeline, chosen)
-    return Source(pipeline, calls).text()
+    return Source.of(pipeline, schedule or Schedule.default(pipeline)).text()
 
 
 @define
@@ -60,15 +56,30 @@ class Source:
     _known: Pipeline = field(init=False)
     """The pipeline with the Funcs that directives have added so far."""
     _inlined: ClassVar[str] = "LoopLevel::inlined()"
+    _reserved: ClassVar[frozenset[str]] = frozenset(("pipeline_", "outputs_", "funcs_", "find_"))
+    """Names that the text needs itself."""
 
     def __attrs_post_init__(self) -> None:
         self._known = self.pipeline
+        self._taken |= self._reserved
         for image in self.pipeline.images:
             self.name("buffer", image.name)
         for scalar in self.pipeline.scalars:
             self.name("scalar", scalar.name)
         for function in self.pipeline.functions:
             self.name("buffer", function.name)
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, schedule: Schedule) -> Self:
+        """What writes this schedule.
+
+        Raises:
+            DirectiveError: the schedule has no counterpart in Halide.
+            ValueError: ``schedule`` is not a schedule of this pipeline.
+        """
+        for refusal in derivation(pipeline, schedule).refusals:
+            raise DirectiveError(f"{refusal.message} {refusal.advice}")
+        return cls(pipeline, halide_calls(pipeline, schedule))
 
     def text(self) -> str:
         functions = self.pipeline.functions

@@ -5,10 +5,17 @@ from __future__ import annotations
 import halide as hl
 import numpy as np
 
-from tests.halide_programs import arrangements, mixtures, numbers, pictures, reductions
+from tests.halide_programs import arrangements, float_sizes, mixtures, numbers, pictures, reductions
 from tests.halide_programs.case import PROGRAMS
 
-_ = arrangements, mixtures, numbers, pictures, reductions  # their imports fill PROGRAMS
+_ = (
+    arrangements,
+    float_sizes,
+    mixtures,
+    numbers,
+    pictures,
+    reductions,
+)  # their imports fill PROGRAMS
 
 
 def program_files() -> list[bytes]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 
@@ -28,13 +26,9 @@ from spaces import (
 from spaces.backend.halide import bridge
 from spaces.backend.halide.definition import PeerAlgorithm
 from spaces.backend.halide.directives import PeerDirectives
-from spaces.backend.halide.errors import HalideFailure
 from spaces.model.expressions.types import UInt8
 from tests.differential.pipelines import KINDS
-from tests.differential.schedules import cpu_schedule
-from tests.differential.subjects import subject
-from tests.examples import examples
-from tests.halide_programs.round_trip import as_halide_keeps_it
+from tests.halide_programs.drawn import drawn_schedules
 
 TILED = """
 blur.split(y, y, yi, 8).vectorize(x, 16).parallel(y)
@@ -243,14 +237,7 @@ def test_a_pipeline_of_ours_becomes_objects_of_halide() -> None:
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_drawn_schedules_go_onto_funcs(kind: str) -> None:
     """Each is applied, or refused by reasons that say so; none is applied otherwise."""
-    rng = random.Random(f"onto {kind}")
-    for _ in range(examples(6, fewest=1)):
-        pipeline = as_halide_keeps_it(subject(rng, kind).pipeline)
-        schedule = cpu_schedule(rng, pipeline)
-        try:
-            bridge.build(pipeline, schedule)
-        except HalideFailure:  # Halide refuses some schedules when they are made
-            continue
+    for pipeline, schedule in drawn_schedules("onto", kind, 6, fewest=1):
         made = bridge.HalidePipeline(PeerAlgorithm(pipeline))
         reasons: tuple[str, ...] = ()
         try:

@@ -4,6 +4,8 @@ parts whose record differs from what stands in Halide.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("halide", reason="Halide's Python package is not installed")
@@ -13,13 +15,16 @@ import numpy as np
 
 from spaces import (
     HalideImportError,
+    ScheduleSyntaxError,
     compile_cpu,
     device,
     format_schedule,
     from_halide,
+    parse_schedule,
     read_hlpipe,
     verify,
 )
+from spaces.apps.halide_programs import app_of_file
 from spaces.backend.halide.incoming.names import plain_names
 from spaces.model.schedules.derivations import Clone, Wrap
 from tests.differential.quick_code import quick_code
@@ -75,7 +80,24 @@ def test_all_problems_of_schedules_come_at_once() -> None:
     }
     assert "`key`; schedules here have numbers" in found["schedule of Func hot"]
     assert "VTCM" in found["schedule of Func far"]
-    assert "GPULane" in found["loop x of definition of Func lanes"]
+    told = found["loop x of definition of Func lanes"]
+    assert told.startswith("gpu_lanes is not supported; use gpu_threads(...), and store what")
+
+
+@pytest.mark.parametrize(
+    "directive",
+    ["store_in(MemoryType::Stack)", "store_root()", "compute_at(out, x)", "bound(x, 0, 4)"],
+)
+def test_storage_is_the_same_for_all_specializations(directive: str) -> None:
+    """In Halide, too, a specialization is a stage, which has loops only."""
+    data, inner, out = hl.ImageParam(hl.Int(32), 2, "data"), hl.Func("inner"), hl.Func("out")
+    inner[x, y] = data[x, y] + 1
+    out[x, y] = inner[x, y]
+    case = inner.compute_root().specialize(data.dim(0).extent() > 8)
+    assert not hasattr(case, directive.partition("(")[0])
+    text = f"inner.specialize(data.dim(0).extent() > 8).{directive}"
+    with pytest.raises(ScheduleSyntaxError, match=r"After specialize only the loops of inner can"):
+        parse_schedule(text, from_halide(out).pipeline)
 
 
 def test_funcs_that_halide_computes_beside_their_readers_are_computed_before_them() -> None:
@@ -308,6 +330,23 @@ def test_estimates_may_be_given() -> None:
         read_hlpipe(file, estimates={"outt": [64, 48]})
     with pytest.raises(HalideImportError, match="estimate for volume, but estimates are for"):
         read_hlpipe(file, estimates={"volume": 3})
+
+
+def test_sizes_of_outputs_follow_from_those_of_images(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data, out = hl.ImageParam(hl.Int(32), 2, "data"), hl.Func("out")
+    out[x, y] = data[x - 2, y] + data[x, y]
+    file = tmp_path / "theirs.hlpipe"
+    hl.serialize_pipeline(hl.Pipeline([out]), str(file))
+    assert app_of_file(f"{file}:data=64x48").pipeline().estimate("out") == ((2, 62), (0, 48))
+    assert caplog.messages == [
+        f"{file} tells no usual sizes of out; these are the largest for which nothing is read "
+        "outside of the images: out=2:62x48."
+    ]
+    caplog.clear()
+    assert app_of_file(str(file)).pipeline().estimate("out") is None
+    assert "give them, as in" in caplog.text
 
 
 @hl.generator(name="scaled_by_a_generator")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import random
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ import halide as hl
 
 from spaces import (
     ApplyError,
+    HalideProgram,
     Pipeline,
     Schedule,
     apply,
@@ -21,13 +23,10 @@ from spaces import (
 )
 from spaces.backend.halide import bridge
 from spaces.backend.halide.definition import PeerAlgorithm
-from spaces.backend.halide.errors import HalideFailure
 from spaces.backend.halide.python_source import halide_python_source
 from tests.differential.pipelines import KINDS
-from tests.differential.schedules import cpu_schedule
-from tests.differential.subjects import subject
-from tests.examples import examples, some
-from tests.halide_programs.round_trip import as_halide_keeps_it
+from tests.examples import some
+from tests.halide_programs.drawn import drawn_schedules
 
 SCHEDULE = """
 hist.update(0).split(r.x, ro, ri, 4).rfactor(ro, u).compute_root()
@@ -70,18 +69,52 @@ def test_source_gives_the_funcs_of_a_user_the_schedule() -> None:
     assert len(found.schedule.of("blur").specializations) == 1
 
 
+def numbered(names: Sequence[str]) -> tuple[hl.Func, ...]:
+    """Three Funcs of a Var without a name; the last one adds the others."""
+    x = hl.Var()
+    rows, cols, both = (hl.Func(name) for name in names)
+    rows[x], cols[x] = x, x * 2
+    both[x] = rows[x] + cols[x]
+    return rows, cols, both
+
+
+def test_source_finds_funcs_whatever_numbers_halide_adds() -> None:
+    """Two Funcs have the same name; between both builds Halide has numbered another one."""
+
+    def wanted(program: HalideProgram) -> Schedule:
+        first, second, last = program.pipeline.functions
+        lines = (
+            f"{first.name}.compute_root().unroll({first.args[0]}, 2)",
+            f"{second.name}.compute_root()",
+            f"{last.name}.vectorize({last.args[0]}, 4)",
+        )
+        return parse_schedule("\n".join(lines), program.pipeline)
+
+    names = ("blur", "find", "blur")
+    program = from_halide(numbered(names)[-1])
+    hl.Func("blur")
+    rows, _, both = numbered(names)
+    defined: dict[str, Any] = {}
+    exec(halide_python_source(program.pipeline, wanted(program), program.names), defined)
+    defined[f"schedule_{program.pipeline.name}"](hl.Pipeline([both]))
+    found = from_halide(both)
+    first = found.pipeline.functions[0].name
+    assert found.names[first] == rows.name() != program.names.get(first, first)
+    assert found.schedule == wanted(found)
+
+
 def test_source_is_short_and_plain() -> None:
     pipeline = from_halide(funcs()[1]).pipeline
     schedule = parse_schedule("blur.vectorize(x, 8)\nrows.compute_at(blur, y)", pipeline)
     text = halide_python_source(pipeline, schedule, {"rows": "rows$3"})
-    assert text.startswith("import halide as hl\n\n\ndef schedule_blur(pipeline):\n")
+    assert text.startswith("import re\n\nimport halide as hl\n\n\ndef schedule_blur(pipeline):\n")
     assert text.endswith(
         """
-    x = hl.Var("x")
-    y = hl.Var("y")
-    rows = find("rows$3")
+    rows = find("rows")
     hist = find("hist")
     blur = find("blur")
+    x = rows.args()[0]
+    y = rows.args()[1]
     blur.vectorize(x, 8)
     hist.compute_root()
     rows.compute_at(blur, y)
@@ -100,14 +133,7 @@ def test_a_func_that_is_not_there_is_named() -> None:
 @pytest.mark.parametrize("kind", some(sorted(KINDS)))
 def test_source_of_drawn_schedules(kind: str) -> None:
     """It gives Funcs what applying the schedule gives them."""
-    rng = random.Random(f"source {kind}")
-    for _ in range(examples(6, fewest=1)):
-        pipeline = as_halide_keeps_it(subject(rng, kind).pipeline)
-        schedule = cpu_schedule(rng, pipeline)
-        try:
-            bridge.build(pipeline, schedule)
-        except HalideFailure:  # Halide refuses some schedules when they are made
-            continue
+    for pipeline, schedule in drawn_schedules("source", kind, 6, fewest=1):
         theirs, ours = (bridge.HalidePipeline(PeerAlgorithm(pipeline)) for _ in range(2))
         try:
             wanted = apply(schedule, theirs.halide)

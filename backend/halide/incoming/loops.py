@@ -38,6 +38,7 @@ from spaces.model.schedules.domain_order import (
     Split,
     Tail,
 )
+from spaces.model.writing.vocabulary import UNSUPPORTED
 
 _Choice = TypeVar("_Choice", bound=Choice)
 
@@ -217,6 +218,8 @@ class StageLoops:
 
     def _loop(self, dim: DimTable) -> OrderedLoop | None:
         """A loop; None for the outermost one of Halide."""
+        if dim.for_type == "GPULane":
+            raise Unsupported(UNSUPPORTED["gpu_lanes"])
         if dim.for_type not in _KINDS:
             raise Unsupported(f"loops of the kind {dim.for_type} have no counterpart here.")
         if dim.device_api not in _DEVICES:

@@ -14,7 +14,7 @@ from attrs import frozen
 from spaces.backend.halide.incoming.roles import Roles
 from spaces.model.algorithm.var import OUTERMOST
 
-_ADDED = re.compile(r"\$(?P<number>\d+)(?=_|$)|(?<=^lambda)_(?P<of_lambda>\d+)$")
+NUMBER_ADDED = re.compile(r"\$(?P<func>\d+)(?=_|$)|(?<=^lambda)_(?P<of_lambda>\d+)$")
 """What Halide adds: ``f$1``, also inside of names that it makes, as ``f$1_intm``. It numbers all
 Funcs of ``lambda_func``.
 """
@@ -49,7 +49,7 @@ def written(name: str) -> str:
 
 def unnumbered(name: str) -> str:
     """The name without the number that Halide adds."""
-    return _ADDED.sub("", name)
+    return NUMBER_ADDED.sub("", name)
 
 
 def plain_names(names: Iterable[str], taken: Collection[str] = ()) -> Mapping[str, str]:
@@ -78,8 +78,8 @@ def _with_number(name: str, numbered: Mapping[str, str]) -> str:
 
 def number_added(name: str) -> int:
     """The number at the end of a name, which Halide adds to make names differ; -1 without one."""
-    added = _ADDED.search(name)
-    return -1 if added is None else int(added["number"] or added["of_lambda"])
+    added = NUMBER_ADDED.search(name)
+    return -1 if added is None else int(added["func"] or added["of_lambda"])
 
 
 def free_name(wish: str, taken: Collection[str]) -> str:

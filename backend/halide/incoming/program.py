@@ -24,6 +24,7 @@ from spaces.backend.halide.incoming.substitutes import derivations
 from spaces.model.algorithm.freeze import pipeline as freeze
 from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar
 from spaces.model.algorithm.size_constraints import Constraints
+from spaces.model.nest.largest_outputs import largest_outputs
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
@@ -61,6 +62,14 @@ class HalideProgram:
         """The images and outputs without an estimated size. A file does not have all of them."""
         buffers = (*(image.name for image in self.pipeline.images), *self.pipeline.outputs)
         return tuple(name for name in buffers if self.pipeline.estimate(name) is None)
+
+    def largest_outputs(self) -> dict[str, tuple[tuple[int, int], ...]]:
+        """For each output without an estimated size, the largest (min, extent) of each dimension
+        for which nothing is read outside of the images at their estimated sizes, with parameters at
+        their defaults. Empty if the images do not limit every dimension, or one has no estimate.
+        Such sizes may be given as ``estimates``.
+        """
+        return largest_outputs(self.pipeline)
 
 
 def read_hlpipe(

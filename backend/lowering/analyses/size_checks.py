@@ -16,6 +16,7 @@ from spaces.model.expressions.expr import Const, Expr, constant, walk
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.simplify import Simplifier
+from spaces.model.nest.float_limits import float_limits
 from spaces.model.nest.largest import largest
 from spaces.model.nest.loopnest import LoopNest
 from spaces.model.nest.splits import factor_expr, resolved_tails, tail_of_writes
@@ -36,6 +37,7 @@ def size_checks(nest: LoopNest) -> tuple[SizeCheck, ...]:
         *_inside("output", nest.outputs, nest),
         *_inside("image", nest.inputs, nest),
         *_alike(nest.pipeline),
+        *_floats(nest),
     )
     return tuple(dict.fromkeys(found))
 
@@ -185,6 +187,16 @@ def _without_limits(nest: LoopNest, buffer: str, dimension: int) -> str:
                 and limits_nothing(predicate, nest.simplify)
             )
     return "".join(dict.fromkeys(found))
+
+
+def _floats(nest: LoopNest) -> Iterator[SizeCheck]:
+    """The floats from which a call computes regions are numbers within limits."""
+    for condition in (one for name in nest.placements for one in float_limits(nest.bounds, name)):
+        yield SizeCheck(
+            condition,
+            "The pipeline computes regions from a float that is not a number, too large, or a "
+            "divisor near 0; pass other parameters.",
+        )
 
 
 def _alike(pipeline: Pipeline) -> Iterator[SizeCheck]:

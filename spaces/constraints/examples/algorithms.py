@@ -185,6 +185,15 @@ def scattered() -> Pipeline:
     return pipeline(out)
 
 
+def bins(width: float) -> Pipeline:
+    """A Func read at places that a parameter scales."""
+    image, p = ImageParam(Float32, 1, "input"), Param(Float32, "width", default=width)
+    g, out = Func("g"), Func("out")
+    g[X] = X * 2
+    out[X] = g[cast(Int32, clamp(image[X], 0.0, 1.0) / p)]
+    return pipeline(out)
+
+
 def nearest() -> Pipeline:
     """The position of the least of 4 x 3 values, the first of several."""
     image = ImageParam(UInt16, 2, "input")

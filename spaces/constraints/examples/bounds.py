@@ -45,6 +45,11 @@ EXAMPLES = (
     ),
     on_cpu("bounds.unbounded", SCATTERED.func("g").compute_root(), SCATTERED),
     on_cpu(
+        "bounds.floats",
+        schedule(algorithms.bins(2.0**-31)).func("g").compute_root(),
+        schedule(algorithms.bins(2.0**-30)).func("g").compute_root(),
+    ),
+    on_cpu(
         "bounds.smaller-than-tile",
         SIZED.split("x", "x", "xi", 1537),
         SIZED.split("x", "x", "xi", 1536),

@@ -21,5 +21,5 @@ def advise(bounds: Bounds, device: Device) -> tuple[Advice, ...]:
         for rule in ADVICE
         for check in rule.check(view, function.name)
     )
-    sizes = bounds.pipeline.sizes()
+    sizes = bounds.pipeline.usual_values()
     return tuple(advice(item, sizes) for item in failing(asked, sizes))

@@ -45,7 +45,7 @@ def ask_pipeline(pipeline: Pipeline, device: Device) -> Iterator[Asked]:
 @lru_cache(maxsize=256)
 def pipeline_faults(pipeline: Pipeline, device: Device) -> tuple[Violation, ...]:
     """The violations that every schedule of a pipeline has on a device; computed once."""
-    return judge(ask_pipeline(pipeline, device), pipeline.sizes()).violations
+    return judge(ask_pipeline(pipeline, device), pipeline.usual_values()).violations
 
 
 def ask_matching(pipeline: Pipeline, schedule: Schedule) -> Iterator[Asked]:
@@ -97,11 +97,13 @@ def ask_exact(records: Records) -> Iterator[Asked]:
 
 
 def judged_in(pipeline: Pipeline, case: Case) -> Pipeline:
-    """The pipeline; without estimates if these select another case."""
-    sizes = pipeline.sizes()
-    known = [c for c in case.assumptions if all(name in sizes for name in c.names)]
-    elsewhere = not all(holds(condition, sizes) for condition in known)
-    return evolve(pipeline, estimates=()) if elsewhere else pipeline
+    """The pipeline; without estimates and defaults if these select another case."""
+    values = pipeline.usual_values()
+    known = [c for c in case.assumptions if all(name in values for name in c.names)]
+    if all(holds(condition, values) for condition in known):
+        return pipeline
+    scalars = tuple(evolve(scalar, default=None) for scalar in pipeline.scalars)
+    return evolve(pipeline, estimates=(), scalars=scalars)
 
 
 class _Local(threading.local):
@@ -186,11 +188,11 @@ class Judgement:
     size_conditions: tuple[SizeCondition, ...]
 
 
-def judge(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Judgement:
-    """Decides each check, at the estimated ``sizes`` if it depends on sizes.
+def judge(asked: Iterable[Asked], sizes: Mapping[str, float]) -> Judgement:
+    """Decides each check, at the usual ``sizes`` if it depends on sizes or on parameters.
 
-    A check that depends on a size without an estimate becomes a size condition; one that holds at
-    the estimates is a condition for other sizes too.
+    A check that depends on a size without an estimate, or on a parameter without a default, becomes
+    a size condition; one that holds at the estimates is a condition for other sizes too.
     """
     violations: list[Violation] = []
     size_conditions: list[SizeCondition] = []
@@ -216,4 +218,4 @@ def record_violations(
     if found:
         return found
     records = Records(pipeline, schedule, device)
-    return judge(ask_records(records, exact=exact), pipeline.sizes()).violations
+    return judge(ask_records(records, exact=exact), pipeline.usual_values()).violations

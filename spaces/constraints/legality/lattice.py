@@ -99,7 +99,7 @@ def judged_conditions(
     *,
     exact: bool = False,
     memo: NestMemo | None = None,
-) -> Iterator[tuple[tuple[Expr, ...], Mapping[str, int]]]:
+) -> Iterator[tuple[tuple[Expr, ...], Mapping[str, float]]]:
     """What holds of the legal members of a family: in each case of its specializations conditions
     on factors and sizes, and the sizes that are known there. A condition on others decides nothing.
     """
@@ -114,16 +114,16 @@ def judged_checks(
     *,
     exact: bool = False,
     memo: NestMemo | None = None,
-) -> Iterator[tuple[tuple[Asked, ...], Mapping[str, int]]]:
+) -> Iterator[tuple[tuple[Asked, ...], Mapping[str, float]]]:
     """The checks behind :func:`judged_conditions`, likewise."""
     wrong = _wrong_cases(pipeline, structure, device) if is_specialized(structure) else ()
     if wrong or pipeline_faults(pipeline, device):
-        yield wrong or tuple(ask_pipeline(pipeline, device)), pipeline.sizes()
+        yield wrong or tuple(ask_pipeline(pipeline, device)), pipeline.usual_values()
         return
     for case in cases(structure):
         if not case.failure:
             judged = judged_in(pipeline, case)
-            yield family_checks(judged, case, device, exact=exact, memo=memo), judged.sizes()
+            yield family_checks(judged, case, device, exact=exact, memo=memo), judged.usual_values()
 
 
 def holding(

@@ -17,7 +17,7 @@ from spaces.constraints.legality.lattice import holding
 from spaces.model.deadline import ask_clock
 from spaces.model.expressions.expr import Expr
 
-Judged: TypeAlias = tuple[tuple[Expr, ...], Mapping[str, int]]
+Judged: TypeAlias = tuple[tuple[Expr, ...], Mapping[str, float]]
 """Conditions, and the sizes that are known there."""
 
 MOST_RELATED = 1 << 23
@@ -72,7 +72,7 @@ def _components(
 
 
 def _count_of(
-    conditions: Sequence[tuple[Sequence[Expr], Mapping[str, int]]],
+    conditions: Sequence[tuple[Sequence[Expr], Mapping[str, float]]],
     menus: Mapping[str, Sequence[int]],
 ) -> int:
     """The number of choices of related factors for which conditions hold; array by array, so that

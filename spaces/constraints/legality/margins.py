@@ -44,7 +44,7 @@ class Margin:
     stage: int
     loop: str
     condition: str
-    numbers: Mapping[str, int]
+    numbers: Mapping[str, float]
     value: int | None = None
     limit: int | None = None
     is_most: bool = True
@@ -64,7 +64,7 @@ def margins(checked: CheckedSchedule) -> tuple[Margin, ...]:
     """Every check that a legal schedule passed, in the order of the rules; those nearest to their
     limits come first for each rule. Of a schedule with specializations, those of its last case.
     """
-    sizes = checked.pipeline.sizes()
+    sizes = checked.pipeline.usual_values()
     found: dict[str, list[Margin]] = {}
     for asked in _asked(checked):
         found.setdefault(asked.rule.id, []).append(_margin(asked, sizes))
@@ -87,7 +87,7 @@ def _asked(checked: CheckedSchedule) -> Iterator[Asked]:
     yield from ask_nest(checked.bounds, device)
 
 
-def _margin(asked: Asked, sizes: Mapping[str, int]) -> Margin:
+def _margin(asked: Asked, sizes: Mapping[str, float]) -> Margin:
     check = asked.check
     numbers = {
         name: int(read_all((value,), sizes, INTEGERS)[0]) if isinstance(value, Expr) else value
@@ -105,7 +105,7 @@ def _margin(asked: Asked, sizes: Mapping[str, int]) -> Margin:
     return Margin(*where)
 
 
-def _numbers(left: Expr, right: Expr, sizes: Mapping[str, int]) -> tuple[int, int] | None:
+def _numbers(left: Expr, right: Expr, sizes: Mapping[str, float]) -> tuple[int, int] | None:
     if not (left.names | right.names) <= sizes.keys() or left.type.is_float:
         return None
     match left, right:

@@ -97,7 +97,7 @@ def _verify_schedule(
     pipeline = derived(pipeline, schedule)
     if not found.violations:
         records = Records(pipeline, schedule, device)
-        found = judge(ask_specializations(records), pipeline.sizes())
+        found = judge(ask_specializations(records), pipeline.usual_values())
     if found.violations:
         return Illegal(found.violations)
     verdicts = [_case(pipeline, c, device, exact, memo) for c in cases(schedule) if not c.failure]
@@ -192,7 +192,7 @@ def _verify(
         found += _inexact(pipeline, schedule, device)
     if found:
         return Illegal(found)
-    sizes = pipeline.sizes()
+    sizes = pipeline.usual_values()
     pipeline = derived(pipeline, schedule)
     bounds = bounds_of(pipeline, schedule, assumptions, memo)
     judgement = judge(ask_nest(bounds, device), sizes)
@@ -217,7 +217,7 @@ def _violations(
     """The violations of the known entries; rules about the loop nest are not included if all
     entries are well formed.
     """
-    sizes = pipeline.sizes()
+    sizes = pipeline.usual_values()
     found = judge(ask_matching(pipeline, schedule), {}).violations
     if any(violation.rule == inline_size.id for violation in found):
         return found  # the Funcs that all other rules read would be too large

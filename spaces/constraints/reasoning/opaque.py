@@ -21,6 +21,7 @@ from spaces.model.expressions.operators import ARITHMETIC, BITWISE, COMPARISONS,
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import SHIFTS
+from spaces.model.formulas.float_values import has_loops, touches_floats
 from spaces.model.formulas.interval import UNBOUNDED, Interval
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import Ranges
@@ -245,16 +246,18 @@ class Opaque:
         if node.type.is_bool:
             self._done[node] = different(variable, constant(0, Int32))
             return self._done[node]
+        self._done[node] = variable
         if not node.type.is_float:
             self.limits[name] = self._ends(node, variable)
-        self._done[node] = variable
         return variable
 
     def _end(self, node: Expr, end: Expr | None) -> Expr | None:
-        """A limit of a value as a formula: a number, or for a read a limit that holds at all
-        coordinates.
+        """A limit of a value as a formula: a number, or for a read, or for a whole number from
+        floats, a limit that holds at all coordinates.
         """
         if isinstance(end, Const):
             return constant(int(end.value), Int32)
-        is_general = isinstance(node, Call) and end is not None and not end.loads
-        return self.formula(end) if is_general and end is not None and end.type == Int32 else None
+        if end is None or end.loads or end.type != Int32 or end is node:
+            return None
+        is_general = isinstance(node, Call) or (touches_floats(node) and not has_loops(end))
+        return self.formula(end) if is_general else None

@@ -20,6 +20,7 @@ from spaces.model.expressions.expr import Const, Expr, Op, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.interval import Box
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.nest.float_limits import float_limits
 from spaces.model.nest.inward_shifts import InwardShift, inward_shifts
 from spaces.model.nest.splits import resolved_tails, tail_of_writes
 from spaces.model.schedules.domain_order import Fuse, Split, Tail
@@ -240,6 +241,26 @@ def image_overrun(view: NestView, func: str) -> Iterator[Check]:
             )
 
 
+@nest_rule(
+    "bounds.floats",
+    "A region that is computed from floats of a call is illegal where these are not numbers or "
+    "too large, because their arithmetic then gives no limits.",
+    "Halide leaves the conversion of such a float to an integer undefined.",
+)
+def floats(view: NestView, func: str) -> Iterator[Check]:
+    """One check for each float, with the Func whose region depends on it; those of images are with
+    the first output.
+    """
+    for condition in float_limits(view.nest, func):
+        yield check(
+            func,
+            condition,
+            "The region of {func} is computed from a float that is out of its limits: {condition}.",
+            "Call the pipeline with other parameters.",
+            condition=str(condition),
+        )
+
+
 @frozen
 class _Overrun:
     """A side of a buffer over which a region may reach by ``excess`` values."""
@@ -273,4 +294,4 @@ def _overruns(view: NestView, buffer: str, box: Box) -> Iterator[_Overrun]:
             yield _Overrun(d, view.simplify(interval.max - last), interval.max, last, False)
 
 
-RULES = (unbounded, fused_extent, smaller_than_tile, output_overrun, image_overrun)
+RULES = (unbounded, fused_extent, smaller_than_tile, output_overrun, image_overrun, floats)

@@ -36,7 +36,9 @@ def shortages(pipeline: Pipeline) -> tuple[Shortage, ...]:
     """Every shortage, images first."""
     if not pipeline.estimates and not pipeline.promises:
         return ()
-    sizes = {**pipeline.promised_sizes(), **pipeline.sizes()}
+    usual = pipeline.usual_values().items()
+    whole = {name: value for name, value in usual if isinstance(value, int)}
+    sizes = {**pipeline.promised_sizes(), **whole}
     images = {image.name for image in pipeline.images}
     ranges = needed_ranges(pipeline, sizes)
     found = [

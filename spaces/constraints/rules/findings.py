@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from attrs import evolve, field, frozen
@@ -81,13 +81,13 @@ class Asked:
     check: Check
 
 
-def failing(asked: Iterable[Asked], sizes: Mapping[str, int]) -> Iterator[Asked]:
+def failing(asked: Iterable[Asked], sizes: Mapping[str, float]) -> Iterator[Asked]:
     """The checks that fail at ``sizes``; without those that depend on other sizes."""
     done: dict[Expr, int] = {}
     return (item for item in asked if fails(item.check, sizes, done))
 
 
-def fails(check: Check, sizes: Mapping[str, int], done: dict[Expr, int]) -> bool:
+def fails(check: Check, sizes: Mapping[str, float], done: dict[Expr, int]) -> bool:
     """Whether a check is known to fail at ``sizes``. ``done`` caches the values of terms that
     checks share.
     """
@@ -97,24 +97,35 @@ def fails(check: Check, sizes: Mapping[str, int], done: dict[Expr, int]) -> bool
     return known and not read_all((check.holds,), sizes, INTEGERS, done)[0]
 
 
-def violation(item: Asked, sizes: Mapping[str, int]) -> Violation:
+def violation(item: Asked, sizes: Mapping[str, float]) -> Violation:
     """The violation of a check that fails at ``sizes``."""
     return Violation(*_found(item, sizes))
 
 
-def advice(item: Asked, sizes: Mapping[str, int]) -> Advice:
+def advice(item: Asked, sizes: Mapping[str, float]) -> Advice:
     """The advice of a check that fails at ``sizes``."""
     return Advice(*_found(item, sizes))
 
 
 def _found(
-    item: Asked, sizes: Mapping[str, int]
+    item: Asked, sizes: Mapping[str, float]
 ) -> tuple[str, str, int, str, str, dict[str, FoundValue]]:
     check = item.check
     values = {n: _value(v, sizes) for n, v in check.named_values.items()}
-    at = ", ".join(f"{n} = {sizes[n]}" for n in sorted(variables(check.holds)))
-    message = sentence(check, values) + (f" (At the estimated sizes {at}.)" if at else "")
+    message = sentence(check, values) + _at(variables(check.holds), sizes)
     return item.rule.id, check.func, check.stage, check.loop, message, values
+
+
+def _at(names: Collection[str], values: Mapping[str, float]) -> str:
+    """The sizes and parameters on which a check depends, with their usual values."""
+    sizes, scalars = (
+        ", ".join(f"{n} = {values[n]}" for n in sorted(names) if ("." in n) == is_size)
+        for is_size in (True, False)
+    )
+    parts = [f"the estimated sizes {sizes}"] * bool(sizes) + [f"the default {scalars}"] * bool(
+        scalars
+    )
+    return f" (At {' and '.join(parts)}.)" if parts else ""
 
 
 def sentence(check: Check, values: Mapping[str, FoundValue]) -> str:
@@ -122,14 +133,14 @@ def sentence(check: Check, values: Mapping[str, FoundValue]) -> str:
     return f"{check.message} {check.advice}".strip().format_map(values)
 
 
-def sentence_at(check: Check, sizes: Mapping[str, int]) -> str:
+def sentence_at(check: Check, sizes: Mapping[str, float]) -> str:
     """The message and advice of a check with its values at these sizes; formulas if they depend on
     others.
     """
     return sentence(check, {n: _value(v, sizes) for n, v in check.named_values.items()})
 
 
-def _value(value: CheckValue, sizes: Mapping[str, int]) -> FoundValue:
+def _value(value: CheckValue, sizes: Mapping[str, float]) -> FoundValue:
     """The number of a value; its formula as text if a size has no estimate."""
     if not isinstance(value, Expr):
         return value() if callable(value) else value

@@ -35,8 +35,10 @@ from spaces.constraints.solver.universe import Universe
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock
 from spaces.model.expressions.expr import Const, Expr, Variable, compare, constant
-from spaces.model.expressions.rewrite import substitute
+from spaces.model.expressions.rewrite import rewrite, substitute
 from spaces.model.expressions.types import Int32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.formulas.float_values import made_from_floats
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
@@ -84,6 +86,13 @@ def clauses(universe: Universe, device: Device) -> tuple[Clause, ...]:
     return tuple(_Clauses(universe, device).all())
 
 
+def _with_numbers(condition: Expr) -> Expr:
+    """The condition with numbers where floats are known; z3 has no arithmetic of floats."""
+    nodes = (node for node in made_from_floats(condition) if not node.names)
+    known = {node: constant(evaluate(node, {}), node.type) for node in nodes}
+    return rewrite(condition, lambda node: known.get(node, node)) if known else condition
+
+
 @define
 class _Clauses:
     universe: Universe
@@ -93,9 +102,10 @@ class _Clauses:
     _kept: dict[_Key, tuple[Asked, ...]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        every = {"": self.universe.pipeline.sizes(), **self.universe.further}
+        every = {"": self.universe.pipeline.usual_values(), **self.universe.further}
+        types = {scalar.name: scalar.type for scalar in self.universe.pipeline.scalars}
         self._sizes = {
-            size: {name: constant(value, Int32) for name, value in values.items()}
+            size: {n: constant(value, types.get(n, Int32)) for n, value in values.items()}
             for size, values in every.items()
         }
         self._readers = readers(self.universe.pipeline)
@@ -217,7 +227,7 @@ class _Clauses:
         for item in asked:
             found: dict[Expr, str] = {}
             for size, values in every.items():
-                found.setdefault(substitute(item.check.holds, values), size)
+                found.setdefault(_with_numbers(substitute(item.check.holds, values)), size)
             for holds, size in found.items():
                 decided = isinstance(holds, Const) and bool(holds.value)
                 if not decided and numeric.issuperset(holds.names):

@@ -64,7 +64,7 @@ class Universe:
     decisions: tuple[Decision, ...]
     structure: Callable[[Assignment], Schedule] = field(eq=False)
     rules: tuple[SpaceRule, ...] = field(default=(), eq=False)
-    further: Mapping[str, Mapping[str, int]] = field(factory=dict, eq=False)
+    further: Mapping[str, Mapping[str, float]] = field(factory=dict, eq=False)
     is_joint: bool = False
 
     def __repr__(self) -> str:

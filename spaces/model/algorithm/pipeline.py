@@ -330,6 +330,12 @@ class Pipeline:
         """The defaults of scalar parameters, on which the sizes of Funcs may depend."""
         return {one.name: one.default for one in self.scalars if one.default is not None}
 
+    def usual_values(self) -> dict[str, int | float]:
+        """The size variables at the estimates, and scalar parameters at their defaults: the call
+        for which schedules are judged.
+        """
+        return {**self.scalar_defaults(), **self.sizes()}
+
     def promised_sizes(self) -> dict[str, int]:
         """The size variables with a fixed value in every call, as by ``set_bounds``."""
         ends: dict[str, dict[str, set[int]]] = {}

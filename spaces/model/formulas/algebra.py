@@ -12,7 +12,7 @@ remainder is never negative; division by zero gives zero.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from spaces.model.expressions.expr import Call, Cast, Const, Expr, Op, Variable,
 from spaces.model.expressions.intrinsics import BIT_COUNTS
 from spaces.model.expressions.operators import BITWISE, INFIX
 from spaces.model.expressions.types import Bool, Int32, Type
+from spaces.model.formulas.float_values import float_value, has_value, touches_floats
 
 T = TypeVar("T")
 
@@ -39,16 +40,19 @@ class FormulaError(TypeError):
 @frozen
 class Reading(Generic[T]):
     """How to read a formula: literals, conversions, and one function for each operator. A reading
-    with ``real``, for literals of floats, reads formulas of floats, too.
+    with ``real``, for literals of floats, reads formulas of floats, too; one with ``floats``
+    reads whole numbers that are made from floats: it has the value of a node from those of its
+    operands.
     """
 
     literal: Callable[[int], T]
     convert: Callable[[Type, T], T]
     operators: Mapping[str, Callable[..., T]]
     real: Callable[[float], T] | None = None
+    floats: Callable[[Expr, Sequence[T]], T] | None = None
 
 
-def read(formula: Expr, values: Mapping[str, T], reading: Reading[T]) -> T:
+def read(formula: Expr, values: Mapping[str, Any], reading: Reading[T]) -> T:
     """The value of ``formula`` for the given ``values`` of its parameters.
 
     Raises:
@@ -59,7 +63,7 @@ def read(formula: Expr, values: Mapping[str, T], reading: Reading[T]) -> T:
 
 def read_all(
     formulas: tuple[Expr, ...],
-    values: Mapping[str, T],
+    values: Mapping[str, Any],
     reading: Reading[T],
     done: dict[Expr, T] | None = None,
 ) -> tuple[T, ...]:
@@ -68,6 +72,11 @@ def read_all(
     """
     done = {} if done is None else done
     for node in walk(*formulas, known=done):
+        if reading.floats is not None and touches_floats(node) and not isinstance(node, Variable):
+            if not has_value(node):
+                raise FormulaError(f"`{node}` has no meaning in a formula.")
+            done[node] = reading.floats(node, [done[child] for child in node.children])
+            continue
         match node:
             case Const() if not node.type.is_float:
                 done[node] = reading.literal(int(node.value))
@@ -77,12 +86,12 @@ def read_all(
                 if node.name not in values:
                     raise FormulaError(f"The parameter {node.name} of a formula has no value.")
                 done[node] = values[node.name]
-            case Cast() if reading.real is not None or not _has_floats(node):
+            case Cast() if reading.real is not None or not touches_floats(node):
                 done[node] = reading.convert(node.type, done[node.value])
             case Op() if node.name in reading.operators:
                 value = reading.operators[node.name](*(done[a] for a in node.args))
                 done[node] = reading.convert(node.type, value) if _may_wrap(node) else value
-            case Op(name="reinterpret", args=(number,)) if not _has_floats(node):
+            case Op(name="reinterpret", args=(number,)) if not touches_floats(node):
                 done[node] = reading.convert(node.type, done[number])
             case Op(name=name, args=(value,)) if name in BIT_COUNTS:
                 done[node] = read(bit_count(name, value.type), {VALUE: done[value]}, reading)
@@ -91,10 +100,6 @@ def read_all(
             case Call() | Op() | Cast() | Const():
                 raise FormulaError(f"`{node}` has no meaning in a formula over integers.")
     return tuple(done[f] for f in formulas)
-
-
-def _has_floats(node: Expr) -> bool:
-    return node.type.is_float or any(child.type.is_float for child in node.children)
 
 
 SHIFTS = ("shift_left", "shift_right")
@@ -126,6 +131,11 @@ def _shift(a: int, by: int) -> int:
     return a << by if by >= 0 else a >> -by
 
 
+def _number_from_floats(node: Expr, operands: Sequence[Any]) -> Any:
+    value = float_value(node, operands)
+    return value if node.type.is_float else value.item()
+
+
 INTEGERS: Reading[int] = Reading(
     literal=int,
     convert=lambda type, value: type.wrap(value),
@@ -143,6 +153,7 @@ INTEGERS: Reading[int] = Reading(
         "shift_left": _shift,
         "shift_right": lambda a, by: _shift(a, -by),
     },
+    floats=_number_from_floats,
 )
 
 
@@ -237,16 +248,25 @@ _ARRAY_OPERATORS: Mapping[str, Callable[..., Any]] = {
     "shift_right": lambda a, by: _shift_arrays(a, -by),
 }
 
+
+def _array_from_floats(node: Expr, operands: Sequence[Any]) -> Any:
+    value = float_value(node, operands)
+    if node.type.is_float or node.type.is_bool:
+        return value
+    return value.astype(np.int64) if value.shape else value.item()
+
+
 ARRAYS: Reading[Any] = Reading(
     literal=int,
     convert=_wrap_arrays,
     operators={name: _of_arrays(name, combine) for name, combine in _ARRAY_OPERATORS.items()},
+    floats=_array_from_floats,
 )
 """Values are int64 arrays (or ints) that broadcast together. Numbers of 64 bits, which may wrap,
 are arrays of Python's ints.
 """
 
 
-def evaluate(formula: Expr, values: Mapping[str, int]) -> int:
+def evaluate(formula: Expr, values: Mapping[str, float]) -> int:
     """The integer value of ``formula``; conditions give 0 or 1."""
     return int(read(formula, values, INTEGERS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import reduce
 from operator import add, and_, mul, or_, sub, truediv, xor
@@ -43,14 +44,18 @@ class OperatorIntervals:
                     return Interval(ends[1], ends[0])
         if a.min is None or a.max is None or b.min is None or b.max is None:
             return UNBOUNDED
-        corners = [x * y for x in (a.min, a.max) for y in (b.min, b.max)]
-        return Interval(fn.min(*corners), fn.max(*corners))
+        pairs = itertools.product(dict.fromkeys((a.min, a.max)), dict.fromkeys((b.min, b.max)))
+        return _around([_product(x, y) for x, y in pairs])
 
     def _div(self, a: Interval, b: Interval) -> Interval:
         if b.is_point and b.min is not None and self._is_positive(b.min):
             divisor = b.min
             return Interval(both(a.min, divisor, truediv), both(a.max, divisor, truediv))
-        if a.min is None or a.max is None or a.min.type is not Int32:
+        if a.min is None or a.max is None:
+            return UNBOUNDED
+        if a.min.type.is_float and b.is_point and b.min is not None:
+            return _around([end / b.min for end in dict.fromkeys((a.min, a.max))])
+        if a.min.type is not Int32:
             return UNBOUNDED
         if b.min is not None and self._is_positive(b.min):  # towards 0, or -1
             zero = constant(0, Int32)
@@ -123,6 +128,19 @@ OPERATORS: dict[str, Callable[..., Interval]] = {
     "bit_xor": lambda r, a, b: r._bitwise(xor, a, b),
 }
 """The operators that have rules."""
+
+
+def _product(a: Expr, b: Expr) -> Expr:
+    """A product of two ends; that of a float and 0 or 1 is known, because no end is infinite."""
+    for factor, other in ((a, b), (b, a)):
+        if isinstance(factor, Const) and factor.type.is_float and factor.value in (0, 1):
+            return other if factor.value else factor
+    return a * b
+
+
+def _around(corners: list[Expr]) -> Interval:
+    """The interval between the least and the greatest of several numbers."""
+    return Interval(reduce(fn.min, corners), reduce(fn.max, corners))
 
 
 def magnitude(a: Interval) -> Interval:

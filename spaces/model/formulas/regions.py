@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, reduce
 from typing import Literal, TypeAlias
@@ -27,6 +26,13 @@ from spaces.model.expressions.types import Int32, Type, UInt32
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, evaluate
 from spaces.model.formulas.corners import CORNERS
 from spaces.model.formulas.extremes import EXTREMES, is_part, operands
+from spaces.model.formulas.float_values import (
+    GROWING,
+    has_loops,
+    has_value,
+    is_limited,
+    made_from_floats,
+)
 from spaces.model.formulas.interval import UNBOUNDED, Interval
 from spaces.model.formulas.interval_operators import OPERATORS, OperatorIntervals, magnitude
 from spaces.model.formulas.polynomial import Monomial, Polynomial
@@ -40,10 +46,6 @@ class UnboundedError(ValueError):
     def __init__(self, message: str, func: str) -> None:
         super().__init__(message)
         self.func = func
-
-
-_OF_LOOP = re.compile(r"\.s\d+\.")
-"""Matches the names of loop variables, such as ``f.s0.x``."""
 
 
 End: TypeAlias = Literal["min", "max"]
@@ -171,8 +173,7 @@ class Ranges:
         if isinstance(node, Const):
             return Interval.point(node)
         if isinstance(node, Variable):
-            alone = UNBOUNDED if node.type.is_float else Interval.point(node)
-            return self.ranges.get(node.name) or alone
+            return self.ranges.get(node.name) or Interval.point(node)
         if _is_sum(node):
             return self._sum(node)
         whole = narrowed(node)
@@ -256,10 +257,10 @@ class Ranges:
         return Polynomial(fixed), moving
 
     def _is_fixed(self, expr: Expr) -> bool:
-        """Whether ``expr`` has one value for all values of the ranged variables, and a formula over
-        integers can express it.
+        """Whether ``expr`` has one value for all values of the ranged variables, and a formula can
+        express it.
         """
-        return not expr.loads and expr.names.isdisjoint(self.ranges) and not _is_float_of_call(expr)
+        return not expr.loads and expr.names.isdisjoint(self.ranges) and not _is_unknown(expr)
 
     def _term(self, monomial: Monomial, coefficient: int) -> _PolynomialEnds:
         """The ends of one term of a sum."""
@@ -300,6 +301,8 @@ class Ranges:
         narrow = _of_numbers(node, limits)
         if narrow is not None:
             return narrow
+        if isinstance(node, Op) and node.name in GROWING:
+            return self._monotone(lambda end: node.with_children((end,)), limits[0])
         if isinstance(node, Op) and node.name in OPERATORS and self._is_exact(node):
             interval = self._operators.of(node.name, *limits)
             return interval if interval.is_bounded else _within(interval, node.type)
@@ -324,8 +327,10 @@ class Ranges:
         if is_magnitude and to is Int32 and node.value.children[0].type is Int32:
             return magnitude(self.of(node.value.children[0]))
         low, high = value.min, value.max
-        if to.is_float or low is None or high is None:
+        if low is None or high is None or (to.is_float and source.is_float):
             return _type_range(to)
+        if to.is_float:
+            return self._monotone(partial(cast, to), value)
         fits = not source.is_float and source.bits <= 32 and (source != UInt32 or is_magnitude)
         if to == Int32 and fits:
             return Interval(cast(to, low), cast(to, high))
@@ -333,7 +338,20 @@ class Ranges:
             first, last = int(low.value), int(high.value)
             if to.holds(first) and to.holds(last):
                 return Interval(constant(first, to), constant(last, to))
+        elif source.is_float and to is Int32:
+            return self._monotone(partial(cast, to), value)
         return _type_range(to)
+
+    @staticmethod
+    def _monotone(function: Callable[[Expr], Expr], value: Interval) -> Interval:
+        """The interval of a function that never decreases, of a float or to one. A value that is
+        NaN may lie outside: there is none while the floats of a call have limits.
+        """
+        if value.min is None or value.max is None:
+            return UNBOUNDED
+        ends = (function(value.min), function(value.max))
+        floats = [end if end.type.is_float else end.children[0] for end in ends if end.children]
+        return Interval(*ends) if all(map(is_limited, floats)) else UNBOUNDED
 
     def _has_magnitude(self, number: Expr) -> bool:
         """Whether the magnitude of a number fits int32: that of a value which is read may not."""
@@ -406,24 +424,28 @@ def _as_number(end: Polynomial | None, unknown: int) -> int:
     return unknown if end is None else end.offset
 
 
-def _is_float_of_call(expr: Expr) -> bool:
-    """Whether ``expr`` uses floats but no loop variable. A call computes such a value before any
-    loop runs, and conditions on a call are formulas over integers. Values with loop variables are
-    computed inside the loops.
+def _is_unknown(expr: Expr) -> bool:
+    """Whether ``expr`` uses arithmetic of floats that formulas do not have, but no loop variable.
+    Conditions on a call are formulas; values with loop variables are computed inside the loops.
+    Comparisons of floats are unknown, too: both cases of a choice by one count, which proofs know.
     """
-    return expr.has_floats and not any(map(_OF_LOOP.search, expr.names))
+    if not expr.has_floats or has_loops(expr):
+        return False
+    is_compared = not expr.type.is_float and any(
+        node.type.is_bool for node in made_from_floats(expr)
+    )
+    return is_compared or not has_value(expr)
 
 
 def _fixed(expr: Expr) -> Interval:
     """The interval of an expression with one value; arithmetic on numbers alone becomes a number.
-    Floats without loop variables give the whole range of the type, since formulas over integers
-    cannot hold them.
+    Arithmetic of floats that formulas do not have gives the whole range of the type.
     """
     if isinstance(expr, Const | Text):
         return Interval.point(expr)
-    if _is_float_of_call(expr):
+    if _is_unknown(expr):
         return _type_range(expr.type)
-    if expr.names:
+    if expr.names or expr.type.is_float:
         return Interval.point(expr)
     try:
         value = evaluate(expr, {})

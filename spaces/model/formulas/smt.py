@@ -17,7 +17,8 @@ from spaces.model.deadline import ask_clock, time_left
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.operators import BITWISE, INFIX
 from spaces.model.expressions.types import Type
-from spaces.model.formulas.algebra import Reading, read, read_all
+from spaces.model.formulas.algebra import Reading, read_all
+from spaces.model.formulas.float_values import made_from_floats
 
 log = logging.getLogger("spaces.solver")
 
@@ -139,9 +140,21 @@ def _reading(context: z3.Context) -> Reading[Term]:
     return Reading(partial(z3.IntVal, ctx=context), _convert, _OPERATORS)
 
 
+def _of_floats(formula: Expr, context: z3.Context, done: dict[Expr, Term]) -> None:
+    """Adds unknown numbers and conditions for what is made from floats."""
+    for node in made_from_floats(formula):
+        if node not in done:
+            unknown = z3.Bool if node.type.is_bool else z3.Int
+            done[node] = unknown(f"float {node.digest}", context)
+
+
 def term(formula: Expr, values: Mapping[str, Term], context: z3.Context) -> Term:
-    """``formula`` as a z3 term; ``values`` are the terms of its parameters, all in ``context``."""
-    return read(formula, values, _reading(context))
+    """``formula`` as a z3 term; ``values`` are the terms of its parameters, all in ``context``.
+    What is made from floats is unknown.
+    """
+    done: dict[Expr, Term] = {}
+    _of_floats(formula, context, done)
+    return read_all((formula,), values, _reading(context), done)[0]
 
 
 def condition(
@@ -151,6 +164,8 @@ def condition(
     done: dict[Expr, Term] | None = None,
 ) -> Term:
     """A boolean ``formula`` as a z3 condition; all terms are in ``context``. Calls with the same
-    ``done`` share the terms of common parts.
+    ``done`` share the terms of common parts. What is made from floats is unknown.
     """
+    done = {} if done is None else done
+    _of_floats(formula, context, done)
     return _truth(read_all((formula,), values, _reading(context), done)[0])

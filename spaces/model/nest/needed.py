@@ -2,8 +2,8 @@
 
 Points are followed from the corners of the outputs to what they read: a coordinate that is found
 here is one that every schedule computes or reads. There may be others, since only a few points of
-each Func are followed, and none through coordinates that depend on data or on parameters. So what
-is found never exceeds the regions that bounds inference finds for a schedule.
+each Func are followed, and none through coordinates that depend on data or on parameters that are
+not known. So what is found never exceeds the regions that bounds inference finds for a schedule.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def cases(schedule: Schedule) -> Iterator[Case]:
     return _cases(schedule, ())
 
 
-def followed(schedule: Schedule, values: Mapping[str, int]) -> Schedule:
+def followed(schedule: Schedule, values: Mapping[str, float]) -> Schedule:
     """The schedule without specializations that the pipeline follows for these sizes and
     parameters. A condition on anything else counts as false, and no case fails.
     """
@@ -58,7 +58,7 @@ def followed(schedule: Schedule, values: Mapping[str, int]) -> Schedule:
     return schedule.with_funcs(funcs)
 
 
-def holds(condition: Expr, values: Mapping[str, int]) -> bool:
+def holds(condition: Expr, values: Mapping[str, float]) -> bool:
     """Whether a condition on sizes and parameters holds. A condition on anything else, or one that
     calculates with floats, counts as false.
     """

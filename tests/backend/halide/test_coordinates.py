@@ -111,6 +111,12 @@ ALIKE: dict[str, Making] = {
     "widen_right_add(x, int16(3))": lambda x: fixed.widen_right_add(x, constant(3, Int16)),
     "widen_right_sub(x, int16(3))": lambda x: fixed.widen_right_sub(x, constant(3, Int16)),
     "widen_right_mul(x, int16(3))": lambda x: fixed.widen_right_mul(x, constant(3, Int16)),
+    "int32(float32(x) * 1.5)": lambda x: cast(Int32, real(x) * 1.5),
+    "int32(floor(float32(x) / 2))": lambda x: cast(Int32, fn.floor(real(x) / 2.0)),
+    "x + int32(r)": lambda x: x + cast(Int32, R),
+    "int32(float32(x) / r)": lambda x: cast(Int32, real(x) / R),
+    "int32(ceil(r * float32(p)))": lambda x: x + cast(Int32, fn.ceil(R * real(P))),
+    "int32(lerp(float32(x), 9.0, 0.5))": lambda x: cast(Int32, fixed.lerp(real(x), 9.0, 0.5)),
     "lerp of uint8": lambda x: cast(
         Int32, fixed.lerp(cast(UInt8, x), constant(200, UInt8), constant(128, UInt8))
     ),
@@ -141,11 +147,7 @@ HERE_OF_FUNCS: dict[str, Making] = {
 """Coordinates with limits in both for reads of an image, and only here for reads of a Func."""
 
 THERE: dict[str, Making] = {
-    "int32(float32(x) * 1.5)": lambda x: cast(Int32, real(x) * 1.5),
-    "int32(floor(float32(x) / 2))": lambda x: cast(Int32, fn.floor(real(x) / 2.0)),
     "int32(sqrt(float32(x)))": lambda x: cast(Int32, fn.sqrt(real(x))),
-    "int32(lerp(float32(x), 9.0, 0.5))": lambda x: cast(Int32, fixed.lerp(real(x), 9.0, 0.5)),
-    "x + int32(r)": lambda x: x + cast(Int32, R),
 }
 """Coordinates with limits only in Halide."""
 

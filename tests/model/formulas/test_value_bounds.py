@@ -149,9 +149,11 @@ def test_values_that_are_not_given_are_not_limited() -> None:
         infer(algorithm)
 
 
-def test_values_of_a_parameter_without_a_range_are_not_limited() -> None:
+def test_values_by_functions_of_a_parameter_are_not_limited() -> None:
     step = Func("step")
-    step[X] = cast(Int32, fn.clamp(cast(Float32, IMAGE[X]), 0.0, 1.0) * Param(Float32, "free", 1.0))
+    step[X] = cast(
+        Int32, fn.clamp(cast(Float32, IMAGE[X]), 0.0, 1.0) * fn.exp(Param(Float32, "free", 1.0))
+    )
     with pytest.raises(UnboundedError, match="put it into clamp"):
         infer(reading(X + step[X]))
 

@@ -42,7 +42,8 @@ def universe(space: ScheduleSpace) -> Universe:
         return space.schedule(tuple(entries))
 
     further = {
-        shown_size(size): evolve(space.pipeline, estimates=size).sizes() for size in space.sizes
+        shown_size(size): evolve(space.pipeline, estimates=size).usual_values()
+        for size in space.sizes
     }
     decisions = tuple(one for func in found.values() for one in func.decisions)
     rules = (*space.restricted.rules, *joining_rules(start))

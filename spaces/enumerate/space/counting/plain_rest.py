@@ -48,7 +48,7 @@ def suits_plain_rest(state: ProcessState) -> bool:
     judged = {pipeline.outputs[0], *changing}  # the first output has the checks of images
     funcs = [name for name in bounds.placements if name in judged]
     asked = ask_bounds(bounds, state.device, funcs)
-    return not any(True for _ in failing(asked, pipeline.sizes()))
+    return not any(True for _ in failing(asked, pipeline.usual_values()))
 
 
 def _needs_little(state: ProcessState) -> bool:
@@ -60,14 +60,14 @@ def _needs_little(state: ProcessState) -> bool:
     bounds = bounds_of(part, schedule, memo=state.nests)
     if isinstance(bounds, Asked):
         return False
-    is_image, boxes, sizes = state.pipeline.is_image, state.sizes.boxes, part.sizes()
+    is_image, boxes, sizes = state.pipeline.is_image, state.sizes.boxes, part.usual_values()
     return all(
         is_image.get(name, False) or _lies_in(box, boxes.get(name, {}), sizes)
         for name, box in bounds.inputs.items()
     )
 
 
-def _lies_in(box: Box, known: Mapping[str, tuple[int, int]], sizes: Mapping[str, int]) -> bool:
+def _lies_in(box: Box, known: Mapping[str, tuple[int, int]], sizes: Mapping[str, float]) -> bool:
     """Whether a box lies in another one, given by dimension as (min, extent)."""
     if len(known) < len(box):
         return False

@@ -86,7 +86,7 @@ def lasting_faults(state: ProcessState) -> Iterator[LastingFault]:
     sized = [part, *(evolve(part, estimates=size) for size in state.further)]
     for case in found:
         if not case.failure:
-            sizes = [judged_in(one, case).sizes() for one in sized]
+            sizes = [judged_in(one, case).usual_values() for one in sized]
             yield from _faults_of_case(state, part, case.schedule, sizes, has_limits)
 
 
@@ -107,7 +107,7 @@ def _faults_of_case(
     state: ProcessState,
     part: Pipeline,
     schedule: Schedule,
-    all_sizes: Sequence[Mapping[str, int]],
+    all_sizes: Sequence[Mapping[str, float]],
     has_limits: bool,
 ) -> Iterator[LastingFault]:
     """The checks that a case of the decided Funcs fails, and goes on to fail; those of the loop
@@ -131,7 +131,7 @@ def _faults_of_case(
 
 
 def _failing(
-    asked: Sequence[Asked], all_sizes: Sequence[Mapping[str, int]]
+    asked: Sequence[Asked], all_sizes: Sequence[Mapping[str, float]]
 ) -> Iterator[LastingFault]:
     """The checks that fail at any of some sizes, the estimates first."""
     for number, sizes in enumerate(all_sizes):

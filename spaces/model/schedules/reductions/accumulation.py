@@ -18,6 +18,7 @@ from spaces.model.schedules.reductions.associative import (
     reads_own,
 )
 from spaces.model.schedules.reductions.best import best
+from spaces.model.schedules.reductions.best_by_keys import best_by_keys
 from spaces.model.schedules.reductions.nan_first import nan_first
 from spaces.model.schedules.reductions.pairs import product, running
 
@@ -90,7 +91,7 @@ def _part(function: Function, stage: Stage, group: tuple[int, ...]) -> Part | No
     if len(group) == 1:
         alone = by_operator(function, stage, group[0]) or nan_first(function, stage, group[0])
         return alone or best(function, stage, group)
-    for form in (best, product, running):
+    for form in (best, best_by_keys, product, running):
         found = form(function, stage, group)
         if found is not None:
             return found
