@@ -117,6 +117,29 @@ def test_lanes_that_read_other_rows_share_a_cache_up_to_its_ways(lanes: int, mis
     assert float(model.cost(batch)) == pytest.approx(values if misses else 0, abs=values / 1000)
 
 
+@pytest.mark.parametrize(("directive", "lanes"), [("", 1), (".vectorize(x, 8)", 8)])
+def test_the_lanes_of_a_vector_move_its_lines_together(directive: str, lanes: int) -> None:
+    """Twelve rows of 4 KiB begin at one place of their pages, so a cache of 32 KiB holds eight of
+    their lines: each evaluation of a value, or of a vector, moves all of them again, and vectors of
+    neighbors have no line of their own for each value.
+    """
+    image, out = ImageParam(Float32, 2, "image"), Func("out")
+    total = image[X, Y]
+    for row in range(1, 12):
+        total = total + image[X, Y + row]
+    out[X, Y] = total
+    pipe = pipeline(out, estimates={image: [1024, 75], out: [1024, 64]})
+    batch = Batch.of(pipe, parse_schedule(f"out{directive}" if directive else "", pipe))
+    device = evolve(ONE_CORE, l1_bytes=32768)
+    values = 1024 * 64
+    lines = Reuse(device, free(line_from_l2=1)).cost(batch)
+    own = 2  # the line that is written is fetched, and evicted later
+    on_lines = 1 if lanes == 1 else 1.5  # half of the vectors of eight reach into a second line
+    assert float(lines) == pytest.approx((12 + own) * values / lanes * on_lines)
+    apart = Reuse(device, free(lane_from_l2=1)).cost(batch)
+    assert float(apart) == pytest.approx(12 * values if lanes == 1 else 0, rel=0.01)
+
+
 def test_values_as_coordinates_touch_as_much_as_there_is_at_most() -> None:
     image, table, out = ImageParam(UInt8, 2, "image"), ImageParam(Float32, 1, "table"), Func("out")
     out[X, Y] = table[cast(Int32, image[X, Y])]

@@ -24,6 +24,7 @@ from spaces.model.formulas.symbolic import (
     minimum,
     where,
 )
+from spaces.model.schedules.domain_order import LoopKind
 
 STREAMS = 32
 """How many rows a prefetcher follows at once."""
@@ -118,8 +119,8 @@ class Traffic:
                 for a buffer from outside.
             price: the cost to move a footprint once.
         """
-        # The body around the loop that fits.
-        moving = maximum(fitting - 1, 0)
+        # The body around the loop that fits. The lanes of a vector are one body.
+        moving = minimum(maximum(fitting - 1, 0), _bodies(stage))
         least, most = range_of(moving, len(stage.loops))
         for depth in range(least, most + 1):
             here = (moving == depth) & (fitting > resident)
@@ -155,6 +156,7 @@ class Traffic:
                 lines = lines + minimum(apart.lines, joined.lines)
             fits = fits | (lines * self.line_bytes <= cache.bytes)
             fitting = fitting + logical_not(fits)
+        fitting = minimum(fitting, _bodies(stage) + 1)
         least: SymbolicNumber = inf
         for depth in range(ends + 1):
             runs = stage.loops[depth - 1].runs if depth else 1
@@ -180,6 +182,14 @@ class Traffic:
         return Footprint(
             whole.lines, maximum(rows, piece.rows), whole.parts, whole.innermost, whole.room
         )
+
+
+def _bodies(stage: StageFeatures) -> int:
+    """The number of loops without those of vectors, where these are innermost."""
+    count = len(stage.loops)
+    while count and stage.loops[count - 1].kind is LoopKind.VECTORIZED:
+        count -= 1
+    return count
 
 
 def buffers_of(stage: StageFeatures) -> tuple[str, ...]:
