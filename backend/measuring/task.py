@@ -32,7 +32,7 @@ class TimedProgram(Protocol):
 
 @runtime_checkable
 class NotedProgram(TimedProgram, Protocol):
-    """A program of which more is known than its time."""
+    """A program that tells more than its time."""
 
     @property
     def metrics(self) -> tuple[tuple[str, float], ...]:

@@ -15,7 +15,7 @@ from spaces.tuning.stored_studies import StoredStudies
 
 @define
 class LeasedStudies(StoredStudies):
-    """The studies of an open file, some of which this process tunes."""
+    """The studies of an open file; this process may tune some of them."""
 
     _leases: dict[int, Heartbeat] = field(init=False, factory=dict, repr=False)
 

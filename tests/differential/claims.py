@@ -115,6 +115,7 @@ _WRONG = (
     "storage.memory-kind",
     "storage.host-memory-in-kernel",
     "bounds.unbounded",
+    "bounds.floats",
     "bounds.fused-extent",
     "bounds.impossible-estimates",
     "bounds.smaller-than-tile",

@@ -78,6 +78,7 @@ def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Devic
             ),
             Memo(most),
             Memo(most),
+            Memo(most),
             KnownTotals(Memo(most), Memo(most)),
         )
         for most in (4096, 5)

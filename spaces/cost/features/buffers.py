@@ -18,7 +18,7 @@ def _comparable(extents: tuple[SymbolicNumber, ...] | None) -> object:
 
 
 @frozen
-class Buffer:
+class MemoryBuffer:
     """A Func or an image as it lies in memory.
 
     Attributes:

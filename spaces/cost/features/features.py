@@ -18,7 +18,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from spaces.cost.features.accesses import Index, ReadGroup, loads_of_funcs
-from spaces.cost.features.buffers import Buffer, spans
+from spaces.cost.features.buffers import MemoryBuffer, spans
 from spaces.cost.features.constant_loops import FusedLoops
 from spaces.cost.features.records import (
     FuncFeatures,
@@ -203,7 +203,7 @@ class Features:
         self, buffer: str, indices: Sequence[Index], extents: Mapping[str, SymbolicNumber]
     ) -> tuple[SymbolicNumber, ...]:
         """The extents of ``buffer`` that coordinates touch while Vars and RVars range over
-        ``extents`` (:meth:`Buffer.touched`).
+        ``extents`` (:meth:`MemoryBuffer.touched`).
         """
         return self.buffer(buffer).touched(indices, extents)
 
@@ -230,7 +230,7 @@ class Features:
         """The dimensions of a buffer as they lie in memory, innermost first."""
         return self.buffer(buffer).order
 
-    def buffer(self, name: str) -> Buffer:
+    def buffer(self, name: str) -> MemoryBuffer:
         """A Func or an image as it lies in memory."""
         found = self._buffers.get(name)
         if found is None:
@@ -238,10 +238,10 @@ class Features:
         return found
 
     @cached_property
-    def _buffers(self) -> dict[str, Buffer]:
+    def _buffers(self) -> dict[str, MemoryBuffer]:
         return {}
 
-    def _find_buffer(self, name: str) -> Buffer:
+    def _find_buffer(self, name: str) -> MemoryBuffer:
         pipeline, func = self.pipeline, self.computed(name)
         is_image = name not in pipeline.places
         args = () if is_image else pipeline.function(name).args
@@ -254,7 +254,7 @@ class Features:
             )
         else:
             order = memory_order(args, entry.storage_orders)
-        return Buffer(
+        return MemoryBuffer(
             name=name,
             order=order,
             element_bytes=self.element_bytes(name),

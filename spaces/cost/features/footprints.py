@@ -11,10 +11,10 @@ from math import gcd, inf
 from attrs import define, field, frozen
 
 from spaces.cost.features.accesses import Index
-from spaces.cost.features.buffers import Buffer, spans
+from spaces.cost.features.buffers import MemoryBuffer, spans
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures, StageFeatures, volume
-from spaces.cost.features.surroundings import Extents, Surroundings, surroundings
+from spaces.cost.features.surroundings import Extents, FuncSurroundings, surroundings
 from spaces.model.formulas.recorded import is_nowhere
 from spaces.model.formulas.symbolic import (
     SymbolicCondition,
@@ -82,7 +82,7 @@ class Regions:
 
     features: Features
     line_bytes: int
-    _around: dict[str, Surroundings] = field(init=False)
+    _around: dict[str, FuncSurroundings] = field(init=False)
     _touched: dict[tuple[str, int, str], _TouchedBuffer] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -129,14 +129,16 @@ class _TouchedBuffer:
         line_bytes: the bytes of a cache line.
     """
 
-    around: Surroundings
+    around: FuncSurroundings
     index: int
-    buffer: Buffer
+    buffer: MemoryBuffer
     line_bytes: int
     _footprints: dict[int, Footprint] = field(init=False, factory=dict)
 
     @staticmethod
-    def of(around: Surroundings, index: int, buffer: Buffer, line_bytes: int) -> _TouchedBuffer:
+    def of(
+        around: FuncSurroundings, index: int, buffer: MemoryBuffer, line_bytes: int
+    ) -> _TouchedBuffer:
         """The same object where it was asked for before."""
         key = (index, buffer, line_bytes)
         found = around.known.get(key)

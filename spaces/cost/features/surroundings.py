@@ -19,12 +19,12 @@ from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
 Extents: TypeAlias = Mapping[str, SymbolicNumber]
 """The number of values of each Var and RVar of a stage."""
 
-Readers: TypeAlias = "tuple[tuple[StageFeatures, Surroundings], ...]"
+Readers: TypeAlias = "tuple[tuple[StageFeatures, FuncSurroundings], ...]"
 """The stages that read a Func, each with the surroundings of its own Func."""
 
 
 @define(eq=False)
-class Surroundings:
+class FuncSurroundings:
     """A Func and the stages around it. ``depth`` counts loops from the outside: depth 0 means the
     whole nest, and the depth of all loops of a stage means one evaluation.
 
@@ -41,12 +41,12 @@ class Surroundings:
     _extents: dict[tuple[int, int], Extents] = field(init=False, factory=dict)
 
     @staticmethod
-    def of(func: FuncFeatures, readers: Readers) -> Surroundings:
+    def of(func: FuncFeatures, readers: Readers) -> FuncSurroundings:
         """Those of a Func, the same object where they were asked for before."""
         key = tuple((stage.index, around) for stage, around in readers)
         found = func.known.get(key)
-        if not isinstance(found, Surroundings):
-            found = func.known[key] = Surroundings(func, readers)
+        if not isinstance(found, FuncSurroundings):
+            found = func.known[key] = FuncSurroundings(func, readers)
         return found
 
     def required(self, depth: int) -> tuple[SymbolicNumber, ...]:
@@ -91,15 +91,15 @@ class Surroundings:
         return inner
 
 
-def surroundings(features: Features) -> dict[str, Surroundings]:
+def surroundings(features: Features) -> dict[str, FuncSurroundings]:
     """The surroundings of each computed Func."""
     return {around.func.name: around for around in _consumers_first(features)}
 
 
-def _consumers_first(features: Features) -> Iterator[Surroundings]:
-    readers: dict[str, list[tuple[StageFeatures, Surroundings]]] = {}
+def _consumers_first(features: Features) -> Iterator[FuncSurroundings]:
+    readers: dict[str, list[tuple[StageFeatures, FuncSurroundings]]] = {}
     for func in reversed(features.funcs):
-        around = Surroundings.of(func, tuple(reversed(readers.get(func.name, ()))))
+        around = FuncSurroundings.of(func, tuple(reversed(readers.get(func.name, ()))))
         yield around
         for stage in reversed(func.stages):
             for buffer in stage.work.buffers:

@@ -76,7 +76,7 @@ def test_every_broken_example_is_repaired_by_no_more_than_its_neighbor_differs(e
     else:
         # The neighbor is another device, size or algorithm: nothing of the schedule differs.
         of_operators = ("derive.operator", "race.atomic")
-        assert example.rule in ("gpu.device", "gpu.grid-dimension", *of_operators)
+        assert example.rule in ("gpu.device", "gpu.grid-dimension", "bounds.floats", *of_operators)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.rule)
