@@ -33,7 +33,7 @@ from spaces.backend.llvm.indices import IndexTerm, lane_terms, scaled, step_of, 
 from spaces.backend.llvm.instructions import instruction
 from spaces.backend.llvm.memory import AccessEmitter
 from spaces.backend.llvm.operators import Operators, literal, llvm_type
-from spaces.backend.llvm.runtime.blocks import I32, I64, Value, i64
+from spaces.backend.llvm.runtime.blocks import I32, I64, Value, i32, i64
 from spaces.backend.llvm.words import local_bytes
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.operators import COMPARISONS, LOGIC
@@ -377,23 +377,41 @@ class Expressions:
             return lambda lane: parts[picks[lane] // count](picks[lane] % count)
         shared, varying = lane_terms(index)
         base = self._moved(buffer, shared)
-        total: Value = literal(index.type, 0)
+        total: Value | None = None
         products: list[tuple[int, Value, Value]] = []
         for sign, term in varying:
             part, scale = scaled(term)
             if scale is not None:
                 products.append((sign, self.value(part), self.index(scale)))
             else:
+                total = literal(index.type, 0) if total is None else total
                 total = (build.add if sign > 0 else build.sub)(total, self.value(part))
+        if len(products) + (total is not None) > 1:
+            places = self._wide_places(total, products)
+            return lambda lane: memory.address(base, build.extract_element(places, i32(lane)), type)
 
         def address(lane: int) -> Value:
-            place = memory.widen_lane(total, lane)
-            for sign, part, scale in products:
-                product = build.mul(memory.widen_lane(part, lane), scale, flags=["nsw"])
-                place = (build.add if sign > 0 else build.sub)(place, product, flags=["nsw"])
-            return memory.address(base, place, type)
+            if total is not None:
+                return memory.address(base, memory.widen_lane(total, lane), type)
+            ((sign, part, scale),) = products
+            place = build.mul(memory.widen_lane(part, lane), scale, flags=["nsw"])
+            return memory.address(base, place if sign > 0 else build.neg(place), type)
 
         return address
+
+    def _wide_places(self, total: Value | None, products: list[tuple[int, Value, Value]]) -> Value:
+        """The places of all lanes at once, in 64 bits: processors multiply vectors faster than they
+        take several coordinates of each lane out of them.
+        """
+        build, memory = self.here.builder, self.here.memory
+        coordinates = total if total is not None else products[0][1]
+        wide = ir.VectorType(I64, coordinates.type.count)
+        places = ir.Constant(wide, None) if total is None else build.sext(total, wide)
+        for sign, part, scale in products:
+            factors = memory.broadcast(scale, wide)
+            product = build.mul(build.sext(part, wide), factors, flags=["nsw"])
+            places = (build.add if sign > 0 else build.sub)(places, product, flags=["nsw"])
+        return places
 
     def address(self, buffer: str, index: Expr) -> Value:
         """The address of the element at a scalar index."""
