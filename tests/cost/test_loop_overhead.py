@@ -61,6 +61,20 @@ def test_names_of_loops_do_not_matter() -> None:
     assert costs[0] == costs[1] > 0
 
 
+def test_all_lanes_of_a_vector_go_through_the_loops_inside_together() -> None:
+    """The loop of a sum costs the same whether the vector stands inside it or around it."""
+    pipe = _summed(100)
+    f = "f.compute_root(); f.update().split(x, x, xv, 8)"
+    inside = f"{f}.reorder(xv, r.x, x, y).vectorize(xv);"
+    around = f"{f}.reorder(r.x, xv, x, y).vectorize(xv);"
+    costs = [
+        cost_of(pipe, parse_schedule(text, pipe), visit=1.0, iteration=1.0)
+        for text in (inside, around)
+    ]
+    assert costs[0] == costs[1]
+    assert costs[0] < 128 * 64 * 100 / 2
+
+
 @pytest.mark.parametrize(
     ("terms", "entered"),
     [

@@ -229,7 +229,10 @@ def test_sums_stay_in_registers_whatever_the_size_is(columns: int) -> None:
 
 
 def test_output_channels_share_what_they_read() -> None:
-    """In a convolution whose rows are innermost, a block of registers goes across channels."""
+    """In a convolution whose rows are innermost, a block of registers goes across channels; the
+    image, half a megabyte, stays in the second cache.
+    """
+    device = evolve(FOUR_CORES, l2_bytes=1 << 20)
     image, weights = ImageParam(Float32, 3, "image"), ImageParam(Float32, 4, "weights")
     layer, out = Func("layer"), Func("out")
     x, y, c = Var("x"), Var("y"), Var("c")
@@ -237,8 +240,7 @@ def test_output_channels_share_what_they_read() -> None:
     layer[x, y, c] += image[x + r.y, y + r.z, r.x] * weights[r.x, r.y, r.z, c]
     out[x, y, c] = sqrt(layer[x, y, c])
     sizes = {image: [66, 66, 32], weights: [32, 3, 3, 64], out: [64, 64, 64]}
-    options = Options.medium(FOUR_CORES)
-    space = ScheduleSpace(pipeline(out, estimates=sizes), FOUR_CORES, options)
+    space = ScheduleSpace(pipeline(out, estimates=sizes), device, Options.medium(device))
     found = best(search(space)).best[0].schedule.of("out")
     assert ("cb", UNROLLED) in [(one.name, one.kind) for one in found.stages[0].loops], str(found)
 

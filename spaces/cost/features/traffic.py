@@ -165,20 +165,23 @@ class Traffic:
         return where(fitting > resident_depth(features, buffer, buffer == stage.func), least, 0.0)
 
     def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
-        """The footprint at a depth, with rows counted as the prefetcher finds them. If the loops
-        inside touch more rows at once than it follows, a row counts each time that they come back
-        to it. Rows that join to a longer one count one by one if the loops inside go along several
-        at once.
+        """The footprint at a depth, with rows counted as the prefetcher finds them. If a loop
+        inside touches more rows at once than it follows, a row counts each time that this loop
+        comes back to it, at most once a line. Rows that join to a longer one count one by one if
+        the loops inside go along several at once.
         """
         whole = self.regions.footprint(stage, buffer, depth)
         piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))
-        rows, are_many = whole.rows, piece.rows > STREAMS
-        if not is_nowhere(are_many):
-            taken = sum(
-                count * maximum(1, length / maximum(inner, 1))
-                for (count, length), (_, inner) in zip(whole.parts, piece.parts, strict=True)
-            )
-            rows = where(are_many, taken, rows)
+        rows, shortest = whole.rows, self.line_bytes / self.features.element_bytes(buffer)
+        for inside in range(depth + 1, _bodies(stage) + 1):
+            part = self.regions.footprint(stage, buffer, inside)
+            are_many = part.rows > STREAMS
+            if not is_nowhere(are_many):
+                taken = sum(
+                    count * maximum(1, length / maximum(inner, shortest))
+                    for (count, length), (_, inner) in zip(whole.parts, part.parts, strict=True)
+                )
+                rows = where(are_many, maximum(rows, taken), rows)
         return Footprint(
             whole.lines, maximum(rows, piece.rows), whole.parts, whole.innermost, whole.room
         )

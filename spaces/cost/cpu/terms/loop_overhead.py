@@ -78,9 +78,11 @@ def _loop(core: Core, stage: StageFeatures, loop: LoopFeatures) -> SymbolicNumbe
     """Cycles of a loop of a stage if it is the innermost one."""
     outside = stage.loops[: stage.loops.index(loop)]
     entered = outside[-1].runs if outside else 1.0
+    # All lanes of a vector go through the loops inside together.
+    lanes = volume(tuple(v.positive_trips for v in outside if v.kind is LoopKind.VECTORIZED))
     # Compilers unroll loops of a few iterations.
     rolled = minimum(loop.trips / WRITTEN_OUT, 1.0)
-    return loop.runs * core[ITERATION] + entered * rolled * core[VISIT]
+    return (loop.runs * core[ITERATION] + entered * rolled * core[VISIT]) / lanes
 
 
 def _is_tile(stage: StageFeatures, loop: LoopFeatures) -> SymbolicCondition:
