@@ -232,7 +232,7 @@ def test_output_channels_share_what_they_read() -> None:
     """In a convolution whose rows are innermost, a block of registers goes across channels; the
     image, half a megabyte, stays in the second cache.
     """
-    device = evolve(FOUR_CORES, l2_bytes=1 << 20)
+    device = evolve(FOUR_CORES, l2_bytes=1 << 20, vector_bits=512)
     image, weights = ImageParam(Float32, 3, "image"), ImageParam(Float32, 4, "weights")
     layer, out = Func("layer"), Func("out")
     x, y, c = Var("x"), Var("y"), Var("c")
