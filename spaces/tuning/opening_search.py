@@ -107,10 +107,15 @@ class OpeningSearch:
     def advance(self, seconds: float, look: Callable[[], None] = lambda: None) -> None:
         """Lets it go on for so many seconds, or until it ends.
 
+        Args:
+            seconds: the most it takes.
+            look: called at the start, and several times a second.
+
         Raises:
             OutOfTime: a deadline around this call is past.
             PluginError: the search is one of the user's, and breaks its contract.
         """
+        look()
         try:
             self._search.advance(seconds, look)
         except (EmptySpaceError, ValueError):  # restrictions may name loops that patterns lack
