@@ -75,15 +75,15 @@ def _small(pipeline: Pipeline) -> Pipeline:
     """The pipeline with small estimates of its outputs; images are as large as these need."""
     estimates = []
     for name in pipeline.outputs:
-        extents = (*_EXTENTS, *(1 for _ in pipeline.function(name).args))
-        known = pipeline.estimate(name) or tuple((0, most) for most in extents)
-        ranges = (
-            (low, min(extent, most))
-            for (low, extent), most, _ in zip(
-                known, extents, pipeline.function(name).args, strict=False
-            )
-        )
-        estimates.append(Estimate(name, tuple(ranges)))
+        dimensions = len(pipeline.function(name).args)
+        most = (*_EXTENTS, *(1,) * dimensions)[:dimensions]
+        known = pipeline.estimate(name)
+        if known is None:
+            ranges = tuple((0, extent) for extent in most)
+        else:
+            pairs = zip(known, most, strict=True)
+            ranges = tuple((low, min(extent, limit)) for (low, extent), limit in pairs)
+        estimates.append(Estimate(name, ranges))
     return attrs.evolve(pipeline, estimates=tuple(estimates))
 
 

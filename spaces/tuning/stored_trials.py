@@ -222,7 +222,9 @@ class StoredTrials(LeasedStudies):
             first = last + 1
 
     def trial(self, study: int, number: int) -> Trial | None:
-        """A trial; None if there is none, or if its row is damaged, which is logged."""
+        """A trial. None if the store has no such trial, or if its row is damaged; then the log
+        says so.
+        """
         rows = self._file.rows(f"{_TRIALS} AND number = ?", study, number)
         with_runs = ((row, self._runs(study, number)) for row in rows)
         return next(self._intact_trials(study, with_runs), None)

@@ -160,7 +160,7 @@ class Study:
         return card(f"Study {self.id}", many, self._drawn_progress(), told, schedule)
 
     def _drawn_progress(self) -> Markup | None:
-        """The fastest schedule against the number of results; None if there is none yet."""
+        """The fastest schedule against the number of results; None if the study has no result."""
         chart = trials_chart(study_progress(self.record()))
         return None if chart is None else chart_svg(without_hints(chart))
 

@@ -100,7 +100,7 @@ class TrialLog(Sequence[Trial]):
         return trial
 
     def find(self, number: int) -> Trial | None:
-        """The trial with this number; None if there is none, or if its row is damaged."""
+        """The trial with this number; None if the study lacks it, or if its row is damaged."""
         found = self._kept.get(number)
         if found is None and number not in self._damaged:
             found = self.store.trial(self.study, number)

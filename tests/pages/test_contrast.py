@@ -1,5 +1,5 @@
-"""Texts of pages stand out from what is behind them, light and dark: 4.5 to 1, as the guidelines for
-accessible pages of the W3C (WCAG 2, 1.4.3) ask.
+"""Texts of pages stand out from what is behind them, light and dark: 4.5 to 1, as the guidelines
+of the W3C for accessible pages (WCAG 2, 1.4.3) ask.
 """
 
 import re
@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 CSS = (Path(__file__).parents[2] / "spaces" / "pages" / "page.css").read_text("utf-8")
-LIGHT, DARK = (dict(re.findall(r"--(\w+):(#\w+)", part)) for part in re.findall(r":root\{([^}]*)\}", CSS))
+LIGHT, DARK = (
+    dict(re.findall(r"--(\w+):(#\w+)", part)) for part in re.findall(r":root\{([^}]*)\}", CSS)
+)
 TEXTS = ("ink", "soft", "blue", "green", "red", "amber")
 KINDS = re.findall(r"\.(k-\w+)\{background:(#\w{6});color:(#\w+)", CSS)
 

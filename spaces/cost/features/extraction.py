@@ -38,7 +38,8 @@ class FeatureMemo:
 
     Attributes:
         nests: the placements of Funcs.
-        funcs: the features of Funcs, by the numbers of their placements and by what they compute.
+        funcs: the features of Funcs. A key has the number of the placement, and what the Func
+            computes.
         placed: the features of Funcs of recent placements, whatever the values that they compute.
         loops: the features of loops, by all loops around them.
         totals: sums over loops.

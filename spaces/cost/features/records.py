@@ -169,8 +169,9 @@ class FuncFeatures:
 
     @cached_property
     def known(self) -> dict[Any, Any]:
-        """What was found of the Func, by what it depends on besides this record. It lives as long
-        as the record: searches meet the same record in many structures.
+        """What searches found of the Func. A key has everything besides this record that the
+        finding depends on. The findings live as long as the record, which occurs in many
+        structures.
         """
         return {}
 

@@ -344,8 +344,8 @@ class Ranges:
 
     @staticmethod
     def _monotone(function: Callable[[Expr], Expr], value: Interval) -> Interval:
-        """The interval of a function that never decreases, of a float or to one. A value that is
-        NaN may lie outside: there is none while the floats of a call have limits.
+        """The interval of a function that never decreases, of a float or to one. A NaN may
+        lie outside; while the floats of a call have limits, no value is NaN.
         """
         if value.min is None or value.max is None:
             return UNBOUNDED

@@ -133,7 +133,7 @@ class _Region:
 
 def _farthest(holds: Callable[[int], bool]) -> int | None:
     """The largest number for which something holds that holds for all smaller ones, 0 among them;
-    None if there is none below :data:`_FARTHEST`.
+    None if no number below :data:`_FARTHEST` is one.
     """
     step = 1
     while holds(step):
