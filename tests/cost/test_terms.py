@@ -54,7 +54,14 @@ def batches() -> list[Batch]:
     out[x] += near[x + r.x]
     pipe = pipeline(out, estimates={out: [4096], image: [4160]})
     found += [Batch.of(pipe, parse_schedule(text, pipe)) for text in SUMS]
-    return [*found, _sums_over_rows()]
+    return [*found, _sums_over_rows(), _foreign()]
+
+
+def _foreign() -> Batch:
+    """Foreign code whose cost is not stated."""
+    x, image, code = Var("x"), ImageParam(Float32, 1, "image"), Func("code")
+    code.define_extern("smooth", [image], Float32, [x])
+    return Batch.of(pipeline(code, estimates={code: [4096]}), parse_schedule("", pipeline(code)))
 
 
 def _sums_over_rows() -> Batch:

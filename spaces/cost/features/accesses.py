@@ -17,6 +17,7 @@ from attrs import field, frozen
 
 from spaces.cost.features.constant_ends import constant_ends
 from spaces.cost.features.histogram import NO_OPERATIONS, Histogram, histogram
+from spaces.model.algorithm.foreign import ForeignCode, foreign_code
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.algorithm.undefined import is_nothing
 from spaces.model.expressions.definitions import expanded
@@ -153,6 +154,7 @@ class Work:
             example, need not be computed again in each line.
         is_undefined: whether it leaves all values undefined, so that it takes no time.
         histogram: its operations by kind and type.
+        code: the foreign code that computes it, if any.
     """
 
     accesses: tuple[ReadGroup, ...]
@@ -161,6 +163,7 @@ class Work:
     parts: tuple[tuple[frozenset[str], Operations], ...]
     is_undefined: bool = False
     histogram: Histogram = NO_OPERATIONS
+    code: ForeignCode | None = None
 
     @cached_property
     def operations(self) -> Operations:
@@ -185,7 +188,7 @@ class Work:
 @lru_cache(maxsize=4096)
 def stage_work(stage: Stage) -> Work:
     """Operations and reads of one evaluation of ``stage``."""
-    skipped = all(map(is_nothing, stage.values))
+    skipped, code = all(map(is_nothing, stage.values)), foreign_code(stage.values)
     stage = stage.mapped(expanded)
     reader = _AffineReader.of(stage)
     nodes = walk(*stage.values, *stage.args, *stage.predicates)
@@ -200,7 +203,7 @@ def stage_work(stage: Stage) -> Work:
     repeated = [node for nodes in groups.values() for node in nodes]
     found = histogram(repeated, stage.values)
     place = reader.place(stage.args)
-    return Work(accesses, reader.movers(stage.args), place, parts, skipped, found)
+    return Work(accesses, reader.movers(stage.args), place, parts, skipped, found, code)
 
 
 def loads_of_funcs(work: Work, is_image: Mapping[str, bool]) -> int:
