@@ -126,12 +126,12 @@ def foreign_values(
 
 
 def _positive(cycles: object) -> float:
-    is_number = isinstance(cycles, int | float) and not isinstance(cycles, bool)
-    if is_number and math.isfinite(cycles) and cycles > 0:
-        return float(cycles)
-    raise DefinitionError(
-        f"The cycles that foreign code takes for one element are a positive number, not {cycles!r}."
-    )
+    if isinstance(cycles, bool) or not isinstance(cycles, int | float) or not 0 < cycles < math.inf:
+        raise DefinitionError(
+            "The cycles that foreign code takes for one element are a positive number, not "
+            f"{cycles!r}."
+        )
+    return float(cycles)
 
 
 def _read(source: Func | ImageParam, at: tuple[Expr, ...]) -> Expr:
