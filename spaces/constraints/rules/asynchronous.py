@@ -12,9 +12,9 @@ from spaces.constraints.rules.written import level_directive, setting_directive
 @call_rule(
     "async.producers",
     "A Func that an asynchronous Func reads is illegal if its compute level lies inside the store "
-    "level of its reader and around the loops of its reader, because another thread computes it, "
-    "for which the reader does not wait. It is legal if it is asynchronous, too, and stored at or "
-    "outside the store level of its reader.",
+    "level of its reader and around the loops of its reader, unless it is asynchronous, too, and "
+    "stored at or outside that store level, because the thread that computes the reader does not "
+    "wait for it.",
     "Halide refuses it.",
 )
 def producers(records: Records, func: str) -> Iterator[Check]:
