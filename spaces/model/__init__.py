@@ -2,5 +2,5 @@
 
 # Schedules and loop nests print by these, wherever they come from.
 from spaces.model.nest import nest_text as nest_text
-from spaces.model.writing import notebook as notebook
+from spaces.model.writing import cards as cards
 from spaces.model.writing import shown as shown

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from spaces.constraints.repairs.repair import Repair
 from spaces.constraints.rules.findings import Violation
+from spaces.markup.card import marked
 from spaces.markup.element import Markup, joined, tag
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
@@ -49,16 +50,8 @@ def _lines(schedule: Schedule, pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 
 def _marked(text: str, loops: set[str]) -> Markup:
     """The text with the names of the loops at fault marked."""
-    parts: list[Markup | str] = []
-    word = ""
-    for character in f"{text}\0":
-        if character.isalnum() or character == "_":
-            word += character
-            continue
-        parts.append(tag("mark", word) if word in loops else word)
-        parts.append(character if character != "\0" else "")
-        word = ""
-    return joined(*parts)
+    pieces = marked(text, loops, "bad")
+    return joined(*(one if isinstance(one, str) else tag("mark", one.text) for one in pieces))
 
 
 def _violation(one: Violation) -> Markup:
