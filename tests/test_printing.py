@@ -139,9 +139,9 @@ def test_outlines_keep_their_records_whole():
 def test_cards_say_the_verdict_and_why():
     pipeline, gpu = by_hand("gpu")
     legal, illegal = (spaces.verify(pipeline, gpu, device) for device in (GPU, CPU))
-    assert "legal exact results" in Read(legal._repr_html_()).text
+    assert "legal; its results are exact" in Read(legal._repr_html_()).text
     text = Read(illegal._repr_html_()).text
-    assert f"illegal {len(illegal.violations)} violations" in text
+    assert f"illegal: {len(illegal.violations)} violations" in text
     assert illegal.violations[0].message in text
 
 

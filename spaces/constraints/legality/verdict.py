@@ -152,7 +152,7 @@ class CheckedSchedule(ShowsCard):
 
     def _card(self) -> Card:
         advice = few(((str(one),) for one in self.advice), _SHOWN, "pieces of advice")
-        exact = " exact results" if self.is_exact else f" {self.rounding[0]}"
+        exact = "; its results are exact" if self.is_exact else f"; {self.rounding[0]}"
         answer = paragraph(Styled("ok", "legal"), exact)
         schedule = Listing(str(self.schedule))
         about = f"for {self.device.name}"
@@ -211,9 +211,10 @@ class Illegal(ShowsCard):
 
     def _card(self) -> Card:
         count = len(self.violations)
-        answer = paragraph(Styled("bad", "illegal"), f" {amount(count, 'violation')}")
+        answer = paragraph(Styled("bad", "illegal"), f": {amount(count, 'violation')}")
         judged = self.judged
-        placed = placed_violations(self.violations[:_SHOWN], judged and judged.schedule)
+        schedule = judged.schedule if judged else None
+        placed = placed_violations(self.violations[:_SHOWN], schedule)
         title = f"Schedule of {judged.pipeline.name}" if judged else "Verdict"
         about = f"for {judged.device.name}" if judged else ""
         return card(title, about, answer, placed, more(count, _SHOWN, "violations"))

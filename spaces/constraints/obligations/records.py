@@ -146,7 +146,8 @@ class Proof(ShowsCard):
 
     def _card(self) -> Card:
         answer = Styled(*_ANSWERS[type(self.outcome)])
-        return card("Proof", self.obligation.kind, paragraph(answer), paragraph(str(self)))
+        told = str(self).removeprefix(answer.text)
+        return card("Proof", self.obligation.kind, paragraph(answer, told))
 
     def __str__(self) -> str:
         match self.outcome:
@@ -177,9 +178,9 @@ class ProofReport(ShowsCard):
         return few_lines(lines, rest="obligations that are not proven")
 
     def _card(self) -> Card:
-        answers = [Styled("ok", f"{len(self.proven):,} proven"), " "]
-        answers += [Styled("bad", f"{len(self.refuted):,} refuted"), " "] * bool(self.refuted)
-        answers += [Styled("open", f"{len(self.unknown):,} unknown"), " "] * bool(self.unknown)
+        answers: list[str | Styled] = [Styled("ok", f"{len(self.proven):,} proven")]
+        answers += [", ", Styled("bad", f"{len(self.refuted):,} refuted")] * bool(self.refuted)
+        answers += [", ", Styled("open", f"{len(self.unknown):,} unknown")] * bool(self.unknown)
         told = ((str(proof),) for proof in (*self.refuted, *self.unknown))
         about = f"{amount(len(self.proofs), 'obligation')} in {self.seconds:.2f} s"
         return card("Proofs", about, paragraph(*answers), few(told, 8, "obligations"))

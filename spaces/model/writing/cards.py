@@ -1,4 +1,4 @@
-"""The cards of pipelines, schedules and loop nests."""
+"""The cards of pipelines and schedules."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ from spaces.markup.card import (
     Cell,
     Graph,
     Listing,
-    Phrase,
-    Style,
-    Styled,
     Table,
-    Tree,
-    TreeRow,
     card,
     facts,
     more,
@@ -22,11 +17,8 @@ from spaces.markup.card import (
 from spaces.markup.graph import Cluster, GraphNode
 from spaces.model.algorithm.pipeline import Function, Image, Pipeline
 from spaces.model.amounts import amount
-from spaces.model.nest.kind_styles import KIND_STYLES
-from spaces.model.nest.loopnest import Allocate, Compute, HoistedStorage, Loop, LoopNest, Produce
-from spaces.model.nest.nest_text import NestRow, nest_rows, written_at_estimates
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.showing import MOST_LINES, shown_card
+from spaces.model.showing import shown_card
 
 DRAWN = 24
 """A card draws the graph of at most this many Funcs and images; of more it lists some."""
@@ -98,27 +90,3 @@ def _(schedule: Schedule) -> Card:
     inlined = sum(entry.compute.is_inline for entry in schedule.funcs)
     about = f"{amount(len(schedule.funcs), 'Func')}, {inlined} inlined"
     return card("Schedule", about, Listing(str(schedule)))
-
-
-@shown_card.register
-def _(nest: LoopNest) -> Card:
-    rows = list(nest_rows(nest.body, written=written_at_estimates(nest)))
-    left = more(len(rows), MOST_LINES - 1, "lines (format_nest has all)")
-    tree = Tree(tuple(TreeRow(row.depth, _phrase(row)) for row in rows[: MOST_LINES - 1]))
-    return card(f"Loop nest of {nest.pipeline.name}", "at the estimates", tree, left)
-
-
-def _phrase(row: NestRow) -> Phrase:
-    """A row whose first word shows what it is: a kind of loop, storage, or a Func."""
-    style: Style
-    match row.node:
-        case Loop(var=var):
-            style = KIND_STYLES[var.kind]
-        case Allocate() | HoistedStorage():
-            style = "store"
-        case Produce():
-            style = "strong"
-        case Compute():
-            return (row.text,)
-    word, _, rest = row.text.partition(" ")
-    return Styled(style, word), f" {rest}"
