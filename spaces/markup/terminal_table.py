@@ -127,10 +127,9 @@ def _record(names: Sequence[str], row: Sequence[Cell], width: int) -> Iterator[T
     """A row as text: its first cell, then the others with the names of their columns."""
     made = Text(_text(row[0]), "bold")
     for name, cell in zip(names[1:], row[1:], strict=True):
-        if _text(cell):
-            made.append("  ").append(f"{shown(name)} ", "not bold dim").append(
-                _text(cell), "not bold"
-            )
+        told = _text(cell)
+        if told:
+            made.append(f"  {shown(name)} ", "not bold dim").append(told, "not bold")
     yield from wrapped(made, width, "", "  ", PARTS)
 
 
