@@ -129,6 +129,6 @@ def _spark_lines(plane: Plane, width: int) -> Iterator[Text]:
     points = plane.lines[0].points
     first, last = (shown_count(points[place][1]) for place in (0, -1))
     drawn = sparkline(plane, min(max(width - len(first) - len(last) - 2, 1), _SPARK))
-    about = f"{plane.title}: {plane.x.title}, up to {shown_count(points[-1][0])}"
+    about = f"{plane.title} ({plane.x.title}: up to {shown_count(points[-1][0])})"
     yield from wrapped(Text(shown(about), "dim"), width)
     yield from wrapped(Text(f"{first} ").append(drawn, "green").append(f" {last}"), width)

@@ -26,7 +26,7 @@ STYLES: Mapping[Style, str] = {
     "vectorized": "bold green",
     "unrolled": "bold yellow",
     "gpu_block": "bold cyan",
-    "gpu_thread": "bold bright_magenta",
+    "gpu_thread": "bold bright_blue",
 }
 """What rich calls the styles."""
 

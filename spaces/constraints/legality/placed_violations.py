@@ -34,4 +34,4 @@ def placed_violations(violations: Sequence[Violation], schedule: Schedule | None
 
 
 def _phrase(one: Violation) -> Phrase:
-    return Styled("strong", one.rule), f" {one.message}"
+    return Styled("strong", one.rule), f": {one.message}"

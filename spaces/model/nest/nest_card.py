@@ -7,11 +7,11 @@ card has their sizes at the estimates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
-from spaces.markup.card import Card, Phrase, Styled, Tree, TreeRow, brief, card, more
+from spaces.markup.card import Card, Phrase, Style, Styled, Tree, TreeRow, brief, card, more
 from spaces.markup.quantities import shown_bytes
 from spaces.model.expressions.expr import Const, Expr, constant
 from spaces.model.expressions.rewrite import Substitution
@@ -52,6 +52,29 @@ def _(nest: LoopNest) -> Card:
             around.append((depth, node.var))
     left = more(len(every), MOST_LINES - 1, "lines (format_nest has all)")
     return card(f"Loop nest of {nest.pipeline.name}", "at the estimates", Tree(tuple(rows)), left)
+
+
+_STYLES: Mapping[str, Style] = {
+    "produce": "strong",
+    "store": "store",
+    "memory": "store",
+    **{str(kind): style for kind, style in KIND_STYLES.items()},
+}
+"""The styles of the first words of lines."""
+
+
+def nest_tree(text: str) -> Tree:
+    """The text of a nest (:func:`~spaces.model.nest.nest_text.format_nests`) as a tree whose first
+    words have the styles of a card.
+    """
+    rows = []
+    for line in text.splitlines():
+        told = line.lstrip(" ")
+        word, space, rest = told.partition(" ")
+        style = _STYLES.get(word)
+        phrase: Phrase = (told,) if style is None else (Styled(style, word), space + rest)
+        rows.append(TreeRow((len(line) - len(told)) // 2, phrase))
+    return Tree(tuple(rows))
 
 
 @frozen
@@ -135,4 +158,4 @@ def _bytes(types: Iterable[Type], extents: Sequence[_Size]) -> str:
     if len(numbers) < len(extents):
         return ""
     most = "" if all(one.is_exact for one in extents) else "≤ "
-    return f" {most}{shown_bytes(math.prod(numbers) * sum(one.bytes for one in types))}"
+    return f"  {most}{shown_bytes(math.prod(numbers) * sum(one.bytes for one in types))}"
