@@ -7,7 +7,7 @@ from functools import cached_property
 
 from attrs import frozen
 
-from spaces.markup.card import Card, Number, Share, Table, card, more
+from spaces.markup.card import Card, Share, Table, WrittenNumber, card, more
 from spaces.markup.shows_card import ShowsCard
 from spaces.model.amounts import amount
 from spaces.model.showing import few_lines
@@ -107,7 +107,14 @@ class Profile(ShowsCard):
 
     def _card(self) -> Card:
         rows = tuple(
-            (func, Number(share), Share(self.share(func)), Number(time), visits, within)
+            (
+                func,
+                WrittenNumber(share),
+                Share(self.share(func)),
+                WrittenNumber(time),
+                visits,
+                within,
+            )
             for func, share, time, visits, within in self._rows()[:_SHOWN]
         )
         about = f"{self.seconds * 1e3:,.3f} ms a run, {amount(self.threads, 'thread')}"

@@ -16,7 +16,7 @@ from spaces.cost.features.records import StageFeatures
 from spaces.cost.model import CostFunction, CostModel, UncertainModel
 from spaces.cost.price import SchedulePrice, price
 from spaces.cost.registry import cost_model, default_model
-from spaces.markup.card import Card, Cell, Number, Table, card, few, more, paragraph
+from spaces.markup.card import Card, Cell, Table, WrittenNumber, card, few, more, paragraph
 from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.articles import shown_kind
@@ -174,7 +174,7 @@ class PriceDifference(ShowsCard):
         told = (paragraph(sentence) for sentence in self._sentences())
         rows: list[tuple[Cell, ...]] = []
         for stage, what, *numbers in map(_row, self.parts[:_ROWS]):
-            rows.append((stage, what, *map(Number, numbers)))
+            rows.append((stage, what, *map(WrittenNumber, numbers)))
         parts = Table(_COLUMNS, tuple(rows)) if rows else None
         left = more(len(self.parts), _ROWS, "differences")
         reasons = few(((reason,) for reason in self.reasons), _ROWS, "reasons")

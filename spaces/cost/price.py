@@ -12,7 +12,7 @@ from spaces.cost.errors import PartName, PriceParts
 from spaces.cost.features.features import Features
 from spaces.cost.model import CostFunction, CostModel, PartedModel
 from spaces.cost.registry import cost_model, default_model
-from spaces.markup.card import Card, Number, Share, Table, card, more
+from spaces.markup.card import Card, Share, Table, WrittenNumber, card, more
 from spaces.markup.shows_card import ShowsCard
 from spaces.model.articles import shown_kind
 from spaces.model.formulas.symbolic import as_array
@@ -85,7 +85,8 @@ class SchedulePrice(ShowsCard):
     def _card(self) -> Card:
         total = self.cost if self.cost and math.isfinite(self.cost) else math.inf
         rows = [
-            (f, c, Number(f"{c / total:.1%}"), Share(c / total)) for f, c in self.by_func.items()
+            (f, c, WrittenNumber(f"{c / total:.1%}"), Share(c / total))
+            for f, c in self.by_func.items()
         ]
         told = Table(("Func", "cost", "share", ""), tuple(rows[:_ROWS])) if rows else None
         left = more(len(rows), _ROWS, "Funcs")

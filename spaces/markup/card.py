@@ -78,13 +78,13 @@ class Share:
 
 
 @frozen
-class Number:
+class WrittenNumber:
     """A number as a table writes it, at the right: ``12.3%``."""
 
     text: str
 
 
-Cell: TypeAlias = str | int | float | Number | Share | None
+Cell: TypeAlias = str | int | float | WrittenNumber | Share | None
 
 
 @frozen
@@ -135,13 +135,15 @@ class Graph:
 
 
 @frozen
-class Picture:
+class CardChart:
     """A chart, which only notebooks draw: what matters of its numbers stands beside it."""
 
     chart: Chart
 
 
-Part: TypeAlias = Paragraph | Listing | Bullets | Noted | Table | Facts | Tree | Graph | Picture
+CardPart: TypeAlias = (
+    Paragraph | Listing | Bullets | Noted | Table | Facts | Tree | Graph | CardChart
+)
 
 
 @frozen
@@ -156,14 +158,14 @@ class Card:
 
     title: str
     about: str
-    parts: tuple[Part, ...]
+    parts: tuple[CardPart, ...]
 
 
-def card(title: str, about: str, *parts: Part | Iterable[Part] | None) -> Card:
+def card(title: str, about: str, *parts: CardPart | Iterable[CardPart] | None) -> Card:
     """A card of the parts that are there."""
-    found: list[Part] = []
+    found: list[CardPart] = []
     for part in parts:
-        if isinstance(part, Part):
+        if isinstance(part, CardPart):
             found.append(part)
         elif part is not None:
             found += part
@@ -193,7 +195,7 @@ def more(count: int, most: int, rest: str) -> tuple[Paragraph, ...]:
     return (paragraph(Styled("quiet", f"... and {count - most:,} more {rest}")),)
 
 
-def few(items: Iterable[Phrase], most: int, rest: str) -> tuple[Part, ...]:
+def few(items: Iterable[Phrase], most: int, rest: str) -> tuple[CardPart, ...]:
     """The first phrases in a list; if there are more, a line counts those left out."""
     every = tuple(items)
     return (*((Bullets(every[:most]),) if every else ()), *more(len(every), most, rest))

@@ -11,20 +11,20 @@ from collections.abc import Iterable
 from spaces.markup.card import (
     Bullets,
     Card,
+    CardChart,
+    CardPart,
     Cell,
     Facts,
     Graph,
     Listing,
     Noted,
-    Number,
     Paragraph,
-    Part,
     Phrase,
-    Picture,
     Share,
     Styled,
     Table,
     Tree,
+    WrittenNumber,
 )
 from spaces.markup.charts.svg import chart_svg
 from spaces.markup.element import Child, Markup, joined, share_bar, tag
@@ -81,7 +81,7 @@ def card_html(card: Card) -> Markup:
 _CLASS = "spaces-card"
 
 
-def _part(part: Part) -> Markup:
+def _part(part: CardPart) -> Markup:
     match part:
         case Paragraph(phrase=phrase):
             return tag("p", _phrase(phrase))
@@ -101,7 +101,7 @@ def _part(part: Part) -> Markup:
             return tag("pre", lines)
         case Graph(clusters=clusters, edges=edges, title=title):
             return graph_svg(clusters, edges, title)
-        case Picture(chart=chart):
+        case CardChart(chart=chart):
             return chart_svg(chart)
 
 
@@ -135,7 +135,7 @@ def _cell(cell: Cell) -> Markup:
     match cell:
         case Share(of_whole=share):
             return tag("td", share_bar(share))
-        case Number(text=text):
+        case WrittenNumber(text=text):
             return tag("td", text, class_="n")
         case int() | float():
             return tag("td", shown_number(cell), class_="n")

@@ -17,14 +17,14 @@ from rich.text import Text
 from spaces.markup.card import (
     Bullets,
     Card,
+    CardChart,
+    CardPart,
     Facts,
     Graph,
     Listing,
     Noted,
     Paragraph,
-    Part,
     Phrase,
-    Picture,
     Table,
     Tree,
 )
@@ -72,7 +72,7 @@ def _ascii(text: str) -> str:
     return text.translate(_ASCII).encode("ascii", "backslashreplace").decode()
 
 
-def part_lines(part: Part, width: int) -> Iterator[RenderableType]:
+def part_lines(part: CardPart, width: int) -> Iterator[RenderableType]:
     """The lines of a part of a card in a width."""
     match part:
         case Paragraph(phrase=phrase):
@@ -93,9 +93,9 @@ def part_lines(part: Part, width: int) -> Iterator[RenderableType]:
             yield from tree_lines(part, width)
         case Graph(listed=listed):
             yield from table_lines(listed, width)
-        case Picture(chart=Plane(lines=[_, *_]) as plane):
+        case CardChart(chart=Plane(lines=[_, *_]) as plane):
             yield from _spark_lines(plane, width)
-        case Picture():
+        case CardChart():
             return
 
 

@@ -33,20 +33,20 @@ STYLES: Mapping[Style, str] = {
 HANGING = "    "
 """Stands before the second line of what does not fit on one."""
 
-Ends: TypeAlias = tuple[re.Pattern[str], ...]
+LineEnds: TypeAlias = tuple[re.Pattern[str], ...]
 """Where lines may end: at the first kind of place if lines have room for what stands between, else
 at the next kind; anywhere at last.
 """
 
 _SPACES = re.compile(r"(?<= )(?=[^ ])")
 
-WORDS: Ends = (_SPACES,)
+WORDS: LineEnds = (_SPACES,)
 """Lines of sentences."""
 
-CODE: Ends = (re.compile(r"(?<=\))(?=\.[A-Za-z_])"), _SPACES)
+CODE: LineEnds = (re.compile(r"(?<=\))(?=\.[A-Za-z_])"), _SPACES)
 """Lines of directives."""
 
-PARTS: Ends = (re.compile(r"(?<=  )(?=[^ ])"), _SPACES)
+PARTS: LineEnds = (re.compile(r"(?<=  )(?=[^ ])"), _SPACES)
 """Lines of parts with two spaces between."""
 
 
@@ -67,7 +67,7 @@ def text_of(phrase: Phrase) -> Text:
 
 
 def wrapped(
-    text: Text, width: int, first: str = "", rest: str = "", ends: Ends = WORDS
+    text: Text, width: int, first: str = "", rest: str = "", ends: LineEnds = WORDS
 ) -> Iterator[Text]:
     """The lines of a text, ``first`` before the first one and ``rest`` before each other one."""
     before = first
@@ -90,7 +90,7 @@ class _LineMaker:
     _place: int = field(init=False, default=0)
     _used: int = field(init=False, default=0)
 
-    def add(self, text: str, ends: Ends) -> None:
+    def add(self, text: str, ends: LineEnds) -> None:
         for piece in ends[0].split(text) if ends else text:
             needed = cell_len(piece.rstrip(" "))
             if self._used and self._used + needed > self.room:

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from spaces.markup.card import Cell, Number, Share, Table
+from spaces.markup.card import Cell, Share, Table, WrittenNumber
 from spaces.markup.quantities import shown_number
 from spaces.markup.terminal_lines import PARTS, shown, wrapped
 
@@ -71,7 +71,7 @@ class _Column:
 
     @is_number.default
     def _numbers(self) -> bool:
-        return all(isinstance(cell, int | float | Number) for cell in self.cells)
+        return all(isinstance(cell, int | float | WrittenNumber) for cell in self.cells)
 
     @least.default
     def _longest_word(self) -> int:
@@ -141,7 +141,7 @@ def _text(cell: Cell) -> str:
     match cell:
         case None | Share():
             return ""
-        case Number(text=text):
+        case WrittenNumber(text=text):
             return shown(text)
         case int() | float():
             return shown_number(cell)

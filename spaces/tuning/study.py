@@ -18,7 +18,7 @@ from spaces.cost.model import CostModel
 from spaces.cost.pool import MeasuringPool
 from spaces.cost.registry import default_model
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.markup.card import Card, Listing, Picture, Share, Table, card
+from spaces.markup.card import Card, CardChart, Listing, Share, Table, card
 from spaces.markup.charts.chart import without_hints
 from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
@@ -158,10 +158,10 @@ class Study(ShowsCard):
         schedule = Listing(str(best[0].schedule)) if best else None
         return card(f"Study {self.id}", many, self._drawn_progress(), told, schedule)
 
-    def _drawn_progress(self) -> Picture | None:
+    def _drawn_progress(self) -> CardChart | None:
         """The fastest schedule against the number of results; None if the study has no result."""
         chart = trials_chart(study_progress(self.record()))
-        return None if chart is None else Picture(without_hints(chart))
+        return None if chart is None else CardChart(without_hints(chart))
 
     def record(self) -> StudyRecord:
         """What the store knows about the study: the source of its tables and plots.

@@ -7,15 +7,15 @@ from rich.console import Console
 
 from spaces.markup.card import (
     Bullets,
+    CardChart,
     Listing,
     Noted,
-    Number,
-    Picture,
     Share,
     Styled,
     Table,
     Tree,
     TreeRow,
+    WrittenNumber,
     card,
     facts,
     few,
@@ -28,7 +28,10 @@ from spaces.markup.charts.axis import axis_from_zero
 from spaces.markup.charts.chart import ChartLine, Look, Plane
 from tests.pages_html import Read
 
-ROWS = (("blur_y", 1234567, Number("58.9%"), Share(0.5)), ("a long name", 2.5, Number("1%"), None))
+ROWS = (
+    ("blur_y", 1234567, WrittenNumber("58.9%"), Share(0.5)),
+    ("a long name", 2.5, WrittenNumber("1%"), None),
+)
 TABLE = Table(("Func", "cost", "share", ""), ROWS)
 TREE = Tree(
     (
@@ -172,7 +175,7 @@ def test_a_terminal_without_unicode_gets_ascii():
 def test_a_chart_is_a_row_of_its_first_line():
     x, y = (axis_from_zero(name, 8.0, str) for name in ("seconds", "cost"))
     line = ChartLine(Look("best", "#000000", "line"), ((0.0, 8.0), (4.0, 4.0), (8.0, 1.0)))
-    shown = terminal(card("", "", Picture(Plane("Cost against time", x, y, (line,)))), 14)
+    shown = terminal(card("", "", CardChart(Plane("Cost against time", x, y, (line,)))), 14)
     assert shown[1:] == ["Cost against", "time (seconds:", "up to 8)", "8 ████▄▄▄▄▄▁ 1"]
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from spaces.constraints.rules.findings import Violation
-from spaces.markup.card import Bullets, Noted, Part, Phrase, Styled, marked
+from spaces.markup.card import Bullets, CardPart, Noted, Phrase, Styled, marked
 from spaces.model.schedules.schedule import Schedule, StageOf
 from spaces.model.writing.shown import stage_line
 
 
-def placed_violations(violations: Sequence[Violation], schedule: Schedule | None) -> Iterator[Part]:
+def placed_violations(
+    violations: Sequence[Violation], schedule: Schedule | None
+) -> Iterator[CardPart]:
     """The violations by stage, in the order in which a schedule prints; those of Funcs that it does
     not have, and of the whole pipeline, stand at the end.
 

@@ -10,13 +10,13 @@ from attrs import field, frozen
 from spaces.enumerate.search.improvements import Improvement, improvements_chart
 from spaces.markup.card import (
     Card,
+    CardChart,
     Cell,
     Listing,
-    Number,
     Paragraph,
-    Picture,
     Share,
     Table,
+    WrittenNumber,
     card,
     paragraph,
 )
@@ -170,7 +170,7 @@ class Done(ShowsCard):
         )
         told = Table(("", "cost", "of the best", ""), rows)
         chart = improvements_chart(self.improvements, self.seconds)
-        drawn = None if chart is None else Picture(chart)
+        drawn = None if chart is None else CardChart(chart)
         return card(
             "Search", about, self._funnel(), drawn, told, Listing(str(self.best[0].schedule))
         )
@@ -190,7 +190,7 @@ def _beside(least: float, cost: float) -> tuple[Cell, Cell]:
     """A cost over the least one, and a bar; nothing if that says nothing."""
     if not 0 < least <= cost < math.inf:
         return "", ""
-    return Number(f"{cost / least:.2f}"), Share(least / cost)
+    return WrittenNumber(f"{cost / least:.2f}"), Share(least / cost)
 
 
 Event: TypeAlias = Expanded | Scored | Improved | Done
