@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 import spaces
-from spaces.markup.card import Style, Styled, TreeRow
+from spaces.constraints.legality.placed_violations import marked_line
+from spaces.markup.card import Style, Styled, TreeRow, phrase_text
 from spaces.markup.terminal_lines import STYLES
 from spaces.model.nest.kind_styles import KIND_STYLES
 from spaces.model.nest.nest_card import nest_tree
@@ -221,6 +222,20 @@ def test_violations_stand_below_the_line_that_breaks_the_rule():
     ]
     stranger = spaces.Illegal((attrs.evolve(violation, func="nobody"),), verdict.judged)
     assert on_terminal(stranger, 200)[2] == f"• {violation}"
+
+
+@pytest.mark.parametrize(
+    ("line", "loops", "red"),
+    [
+        ("f.compute_at(g, x).gpu_threads(x)  // y, x", {"x"}, ["x", "x"]),
+        ("f.compute_at(g, w).vectorize(x)", {"w"}, ["w"]),
+        ("f.split(x, xo, xi, 4)", {"xi"}, ["xi"]),
+    ],
+)
+def test_the_loop_of_another_func_is_not_marked(line, loops, red):
+    phrase = marked_line(line, loops)
+    assert phrase_text(phrase) == line
+    assert [one.text for one in phrase if isinstance(one, Styled)] == red
 
 
 def test_every_kind_of_loop_has_a_style():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
+from spaces.constraints.legality.placed_violations import marked_line
 from spaces.constraints.repairs.repair import Repair
 from spaces.constraints.rules.findings import Violation
-from spaces.markup.card import marked
 from spaces.markup.element import Markup, joined, tag
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
@@ -50,7 +50,7 @@ def _lines(schedule: Schedule, pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 
 def _marked(text: str, loops: set[str]) -> Markup:
     """The text with the names of the loops at fault marked."""
-    pieces = marked(text, loops, "bad")
+    pieces = marked_line(text, loops)
     return joined(*(one if isinstance(one, str) else tag("mark", one.text) for one in pieces))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence, Set
 
 from spaces.constraints.rules.findings import Violation
 from spaces.markup.card import Bullets, CardPart, Noted, Phrase, Styled, marked
@@ -28,11 +29,28 @@ def placed_violations(
             found = waiting.pop(StageOf(entry.name, stage), [])
             if found:
                 loops = {one.loop for one in found if one.loop}
-                line = marked(stage_line(entry, stage), loops, "bad")
+                line = marked_line(stage_line(entry, stage), loops)
                 yield Noted(line, tuple(map(_phrase, found)))
     rest = [one for found in waiting.values() for one in found]
     if rest:
         yield Bullets(tuple(map(_phrase, rest)))
+
+
+_LEVEL = re.compile(r"(\.(?:compute_at|store_at|hoist_storage|compute_with)\([^)]*\))")
+"""A directive whose loop is that of another Func."""
+
+
+def marked_line(line: str, loops: Set[str]) -> Phrase:
+    """A line of a schedule in which the loops at fault are marked. A level names a loop of another
+    Func, which is at fault only if the stage itself has none of this name.
+    """
+    pieces = _LEVEL.split(line)
+    own = set(re.findall(r"\w+", " ".join(pieces[::2])))
+    parts = [
+        marked(piece, loops - own if place % 2 else loops, "bad")
+        for place, piece in enumerate(pieces)
+    ]
+    return tuple(one for part in parts for one in part)
 
 
 def _phrase(one: Violation) -> Phrase:
