@@ -50,8 +50,13 @@ def list_transfers(features: Features) -> list[Transfer]:
         if stage.loops and not stage.work.is_undefined
         for buffer in buffers_of(stage)
     ]
+    # Few buffers have several movers, so few loops need a count.
+    movers = Counter((buffer, buffer == stage.func) for stage, buffer, _ in moving)
     sharing = Counter(
-        _shared(stage, buffer, loop) for stage, buffer, loops in moving for loop in loops
+        _shared(stage, buffer, loop)
+        for stage, buffer, loops in moving
+        if movers[buffer, buffer == stage.func] > 1
+        for loop in loops
     )
     return [
         Transfer(

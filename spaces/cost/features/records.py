@@ -6,7 +6,7 @@ Their numbers are formulas, or ints or arrays that these were read as.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar, cast
 
 import attrs
@@ -285,8 +285,9 @@ def _with_numbers(part: object, number: Callable[[Expr], SymbolicNumber]) -> obj
     return part
 
 
+@lru_cache(maxsize=1 << 14)
 def _constant(formula: Expr) -> int | float:
-    """The number of a formula that names nothing.
+    """The number of a formula that names nothing. The loops of a nest share most formulas.
 
     Raises:
         FormulaError: it names something.
