@@ -49,7 +49,8 @@ class MemoryBuffer:
             return self
         is_fixed = all(isinstance(extent, int | float) for extent in func.allocated)
         allocated = func.allocated if is_fixed else id(func)
-        return self.name, self.order, self.element_bytes, func.is_output, allocated
+        place = self.name, self.order, self.element_bytes, self.estimate, self.steps
+        return *place, func.is_output, allocated
 
     def touched(
         self, indices: Sequence[Index], extents: Mapping[str, SymbolicNumber]

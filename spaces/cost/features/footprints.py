@@ -31,9 +31,6 @@ PAGE_BYTES = 4096
 size of a way of most first-level caches, and of the pages that make up larger caches.
 """
 
-STREAMS = 32
-"""How many rows a prefetcher follows at once."""
-
 
 @frozen
 class _Place:
@@ -139,7 +136,7 @@ class TouchedBuffer:
     buffer: MemoryBuffer
     line_bytes: int
     _footprints: dict[int, Footprint] = field(init=False, factory=dict)
-    _in_pieces: dict[int, Footprint] = field(init=False, factory=dict)
+    _in_pieces: dict[tuple[int, int], Footprint] = field(init=False, factory=dict)
 
     @staticmethod
     def of(
@@ -158,25 +155,26 @@ class TouchedBuffer:
             found = self._footprints[depth] = self._footprint(depth)
         return found
 
-    def in_pieces(self, depth: int) -> Footprint:
+    def in_pieces(self, depth: int, streams: int) -> Footprint:
         """The footprint at a depth, with rows counted as the prefetcher finds them. If a loop
-        inside touches more rows at once than it follows, a row counts each time that this loop
-        comes back to it, at most once a line. Rows that join to a longer one count one by one if
-        the loops inside go along several at once.
+        inside touches more rows at once than the ``streams`` that it follows, a row counts each
+        time that this loop comes back to it, at most once a line. Rows that join to a longer one
+        count one by one if the loops inside go along several at once.
         """
-        found = self._in_pieces.get(depth)
+        key = (depth, streams)
+        found = self._in_pieces.get(key)
         if found is None:
-            found = self._in_pieces[depth] = self._find_pieces(depth)
+            found = self._in_pieces[key] = self._find_pieces(depth, streams)
         return found
 
-    def _find_pieces(self, depth: int) -> Footprint:
+    def _find_pieces(self, depth: int, streams: int) -> Footprint:
         stage = self.around.func.stages[self.index]
         whole = self.footprint(depth)
         piece = self.footprint(min(depth + 1, len(stage.loops)))
         rows, shortest = whole.rows, self.line_bytes / self.buffer.element_bytes
         for inside in range(depth + 1, count_bodies(stage) + 1):
             part = self.footprint(inside)
-            are_many = part.rows > STREAMS
+            are_many = part.rows > streams
             if not is_nowhere(are_many):
                 taken = sum(
                     count * maximum(1, length / maximum(inner, shortest))
@@ -229,10 +227,12 @@ class TouchedBuffer:
     @cached_property
     def _apart(self) -> tuple[int, ...]:
         """For each dimension of an image but the innermost in memory: the distance in lines, within
-        their pages, between the places of two neighbors along it. Empty for an image without a
-        size, and for Funcs, because their storage depends on the schedule.
+        their pages, between the places of two neighbors along it. Empty for an image or output
+        without a size, and for other Funcs, because their storage depends on the schedule.
         """
-        extents = self.buffer.extents or ()
+        extents: tuple[SymbolicNumber, ...] = self.buffer.extents or ()
+        if self.buffer.func is not None and self.buffer.func.is_output:
+            extents = tuple(extent for _, extent in self.buffer.estimate or ())
         step, found = self.buffer.element_bytes, []
         for dimension in self.buffer.order[:-1] if extents else ():
             extent = extents[dimension]
