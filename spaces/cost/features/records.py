@@ -256,6 +256,16 @@ _FIELDS: Mapping[Callable[..., object], tuple[str, ...]] = {
 }
 """The records of features, each with its attributes."""
 
+_WITH_NUMBERS: Mapping[Callable[..., object], frozenset[str]] = {
+    record: frozenset(
+        attribute.name
+        for attribute in attrs.fields(record)
+        if any(part in str(attribute.type) for part in ("SymbolicNumber", "Features"))
+    )
+    for record in _FIELDS
+}
+"""Those of these attributes that hold numbers, or records with numbers, by their types."""
+
 
 def leaves_of(record: object) -> Iterator[Expr]:
     """Every formula in a record."""
@@ -266,7 +276,8 @@ def leaves_of(record: object) -> Iterator[Expr]:
             yield from leaves_of(part)
     elif type(record) in _FIELDS:
         for name in _FIELDS[type(record)]:
-            yield from leaves_of(getattr(record, name))
+            if name in _WITH_NUMBERS[type(record)]:
+                yield from leaves_of(getattr(record, name))
 
 
 def with_numbers(record: Record, number: Callable[[Expr], SymbolicNumber]) -> Record:
@@ -280,9 +291,11 @@ def _with_numbers(part: object, number: Callable[[Expr], SymbolicNumber]) -> obj
     if isinstance(part, tuple):
         return tuple([_with_numbers(one, number) for one in part])
     kind: Callable[..., object] = type(part)
-    if kind in _FIELDS:
-        return kind(*[_with_numbers(getattr(part, name), number) for name in _FIELDS[kind]])
-    return part
+    if kind not in _FIELDS:
+        return part
+    holds_numbers = _WITH_NUMBERS[kind]
+    parts = ((name, getattr(part, name)) for name in _FIELDS[kind])
+    return kind(*[_with_numbers(p, number) if n in holds_numbers else p for n, p in parts])
 
 
 @lru_cache(maxsize=1 << 14)
