@@ -250,9 +250,10 @@ def volume(extents: Sequence[SymbolicNumber]) -> SymbolicNumber:
 
 Record = TypeVar("Record")
 
+_RECORDS = (FuncFeatures, StageFeatures, LoopFeatures, KernelFeatures)
+
 _FIELDS: Mapping[Callable[..., object], tuple[str, ...]] = {
-    record: tuple(attribute.name for attribute in attrs.fields(record))
-    for record in (FuncFeatures, StageFeatures, LoopFeatures, KernelFeatures)
+    record: tuple(attribute.name for attribute in attrs.fields(record)) for record in _RECORDS
 }
 """The records of features, each with its attributes."""
 
@@ -262,7 +263,7 @@ _WITH_NUMBERS: Mapping[Callable[..., object], frozenset[str]] = {
         for attribute in attrs.fields(record)
         if any(part in str(attribute.type) for part in ("SymbolicNumber", "Features"))
     )
-    for record in _FIELDS
+    for record in _RECORDS
 }
 """Those of these attributes that hold numbers, or records with numbers, by their types."""
 
