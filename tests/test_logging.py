@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-SEARCH = ["-m", "spaces", "search", "blur", "--options", "small", "--seconds", "1"]
+SEARCH = ["-m", "spaces", "search", "blur", "--options", "small", "--strategy", "reuse-analysis"]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
