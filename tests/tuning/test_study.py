@@ -272,8 +272,8 @@ def test_tuning_goes_on_when_the_favourites_of_the_model_are_measured() -> None:
     strategy = Evolving(found=2, structures=20, parents=1, size=2, pool=2, numbers=8)
     with TuningStore.open(":memory:") as store:
         study = Study.open(store, ScheduleSpace(blur(), FOUR_CORES, few), strategy=strategy)
-        study.run(FakeMeasurer(), trials=30)
-        assert sum(trial.result is not None for trial in study.trials) == 30
+        study.run(FakeMeasurer(), trials=24)
+        assert sum(trial.result is not None for trial in study.trials) == 24
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
