@@ -12,4 +12,4 @@ def found(at_once: int, threads: int) -> str:
 
 
 def test_threads_find_what_one_thread_finds():
-    assert found(at_once=2, threads=2) == found(at_once=1, threads=2)
+    assert found(at_once=3, threads=3) == found(at_once=1, threads=3)
