@@ -39,10 +39,10 @@ def cases() -> Iterator[tuple[spaces.Pipeline, spaces.Device]]:
     return islice(zip(small, cycle((FOUR_CORES, GPU)), strict=False), PIPELINES)
 
 
-def costs() -> list[float]:
-    """What a search finds for each pipeline."""
+def costs(first: int = 0) -> list[float]:
+    """What a search finds for each pipeline from the first one on, counted from 0."""
     found = []
-    for pipeline, target in cases():
+    for pipeline, target in islice(cases(), first, None):
         space = spaces.ScheduleSpace(pipeline, target)
         found.append(spaces.best(spaces.search(space, strategy="stagewise")).best[0].cost)
     return found
@@ -107,6 +107,7 @@ def test_what_is_remembered_changes_no_result(
 ) -> None:
     monkeypatch.setattr(Memo, "find", lambda self, key: None)
     monkeypatch.setattr(FuncFeatures, "known", property(lambda self: {}))
+<<<<<<< HEAD
     assert costs() == with_shortcuts
 
 
@@ -118,3 +119,6 @@ def test_near_structures_are_found_without_a_count() -> None:
     assert {0, 1, 2} <= distances
     for one, other, least in product(found, found, range(1, 5)):
         assert is_nearer(one, other, least) == (apart(one, other) < least)
+=======
+    assert costs(first=1) == with_shortcuts[1:]  # for a CPU and for a GPU
+>>>>>>> tests-time
