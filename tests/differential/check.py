@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from spaces.backend.access import AccessMode
 from spaces.backend.compile import compile_cpu
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.compile_gpu import compile_gpu
 from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.lowering.cpu.passes import lower
 from spaces.backend.preconditions import SizeError
 from spaces.constraints.devices.device import device
