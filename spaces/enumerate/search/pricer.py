@@ -48,9 +48,12 @@ REMEMBERED = 1024
 class Pricer:
     """What judges and prices the candidates of one search.
 
+    The costs of a structure are kept and given again. So the model must give the same structure the
+    same costs as long as the search lasts: train a model, or change its prices, between searches.
+
     Attributes:
         space: the space of the candidates.
-        model: the cost model.
+        model: the cost model; it does not change while the search runs.
         board: counts what is judged and priced, and keeps what is found.
         priced: the costs of the last structures, None where there is no loop nest. A second walk
             begins with those that the first one began with.

@@ -7,7 +7,6 @@ A variable lies between two expressions, which may contain earlier variables. Si
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
 
 from attrs import define, field
 
@@ -25,7 +24,7 @@ class NumberRanges(ABC):
     """Ranges of variables, and the ranges of expressions as numbers that follow from them."""
 
     _ranges: dict[str, tuple[Expr | None, Expr | None]] = field(factory=dict)
-    _outer: Self | None = None
+    _outer: NumberRanges | None = None
     _own: str = ""
     _numbers: dict[Expr, tuple[int | None, int | None]] = field(init=False, factory=dict)
     _ranks: dict[str, int] = field(init=False)
@@ -46,7 +45,7 @@ class NumberRanges(ABC):
         )
         self._samples = tuple(samples)
 
-    def _outside(self, names: frozenset[str]) -> Self | None:
+    def _outside(self, names: frozenset[str]) -> NumberRanges | None:
         """The outer ranges, if they know all of ``names``; they may already have the answer."""
         return None if self._own in names else self._outer
 
