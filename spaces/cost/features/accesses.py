@@ -193,11 +193,11 @@ def stage_work(stage: Stage) -> Work:
     # The components of a Tuple are one element: one read with the bytes of all components.
     calls = {(n.target, n.args): n for n in nodes if isinstance(n, Call) and n.args}
     groups: dict[frozenset[str], list[Cast | Op]] = {}
-    for node in reader.computed((*stage.values, *stage.predicates)):
+    for node in reader.find_computed((*stage.values, *stage.predicates)):
         if isinstance(node, Cast | Op) and reader.moved_by[node]:
             groups.setdefault(reader.moved_by[node], []).append(node)
     parts = tuple((moved_by, _operations(nodes)) for moved_by, nodes in groups.items())
-    accesses = reader.grouped(list(calls.values()), stage.args)
+    accesses = reader.group_reads(list(calls.values()), stage.args)
     repeated = [node for nodes in groups.values() for node in nodes]
     found = histogram(repeated, stage.values)
     place = reader.place(stage.args)
@@ -333,7 +333,7 @@ class _AffineReader:
                 moved_by[node] |= reduced
         return _AffineReader(coordinates, moved_by)
 
-    def computed(self, values: tuple[Expr, ...]) -> Iterator[Expr]:
+    def find_computed(self, values: tuple[Expr, ...]) -> Iterator[Expr]:
         """The nodes of computed values. Coordinates of reads that are affine are addresses, and are
         left out.
         """
@@ -359,7 +359,7 @@ class _AffineReader:
         found = map(self._coordinate, args)
         return tuple(_index(coordinate.moves, [coordinate]) for coordinate in found)
 
-    def grouped(self, calls: list[Call], place: tuple[Expr, ...]) -> tuple[ReadGroup, ...]:
+    def group_reads(self, calls: list[Call], place: tuple[Expr, ...]) -> tuple[ReadGroup, ...]:
         """Merges reads of one buffer with the same moves into one access that spreads over them."""
         groups: dict[tuple[str, tuple[Coefficients, ...]], list[tuple[_Coordinate, ...]]] = {}
         places: dict[tuple[str, tuple[Coefficients, ...]], list[tuple[Expr, ...]]] = {}
