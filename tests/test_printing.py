@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from functools import cache
 from typing import get_args
 
 import attrs
@@ -15,6 +16,7 @@ from spaces.markup.terminal_lines import STYLES
 from spaces.model.nest.kind_styles import KIND_STYLES
 from spaces.model.nest.nest_card import nest_tree
 from spaces.model.schedules.domain_order import LoopKind
+from tests.differential.quick_code import quick_code
 from tests.pages_html import Read
 
 CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
@@ -26,6 +28,7 @@ MOST_IN_A_CARD = 8_000
 """A notebook of the tutorial stays under 300 KB."""
 
 
+@cache
 def by_hand(name):
     pipeline = APP.pipeline()
     text = APP.schedules[name].read_text()
@@ -41,7 +44,8 @@ def objects():
     yield "schedule", cpu
     yield "default schedule", spaces.Schedule.default(pipeline)
     yield "verdict", checked
-    yield "gpu verdict", spaces.verify(pipeline, gpu, GPU)
+    on_gpu = spaces.verify(pipeline, gpu, GPU)
+    yield "gpu verdict", on_gpu
     yield "illegal", spaces.verify(pipeline, gpu, CPU)
     yield "nest", checked.nest
     yield "tree", spaces.schedule_tree(pipeline, cpu)
@@ -51,20 +55,23 @@ def objects():
         "\n".join(f"{func.name}.compute_root()" for func in pipeline.functions), pipeline
     )
     yield "price difference", spaces.explain(checked, spaces.verify(pipeline, rows, CPU))
-    yield "batch", spaces.Batch.of(checked.pipeline, checked.schedule)
-    yield "features", spaces.Batch.of(checked.pipeline, checked.schedule).features
+    batch = spaces.Batch.of(checked.pipeline, checked.schedule)
+    yield "batch", batch
+    yield "features", batch.features
     space = spaces.ScheduleSpace(pipeline, CPU)
     yield "space", space
     yield "partial", space.start()
     yield "found", spaces.Found(12.5, cpu)
     yield "done", spaces.Done((spaces.Found(12.5, cpu),) * 5, 7, 8, complete=True)
     yield "improved", spaces.Improved(spaces.Found(12.5, cpu))
-    yield "gpu pipeline", spaces.compile_gpu(spaces.verify(pipeline, gpu, GPU))
+    yield "gpu pipeline", spaces.compile_gpu(on_gpu)
     small = spaces.APPS["harris"]
     made = small.pipeline()
     text = small.schedules["cpu"].read_text()
     short = spaces.verify(made, spaces.parse_schedule(text, made, 256), CPU)
-    yield "compiled", spaces.compile_cpu(short)
+    with quick_code():
+        compiled = spaces.compile_cpu(short)
+    yield "compiled", compiled
     report = spaces.prove(short)
     yield "report", report
     yield "proof", report.proofs[0]

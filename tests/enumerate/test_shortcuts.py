@@ -39,10 +39,10 @@ def cases() -> Iterator[tuple[spaces.Pipeline, spaces.Device]]:
     return islice(zip(small, cycle((FOUR_CORES, GPU)), strict=False), PIPELINES)
 
 
-def costs() -> list[float]:
-    """What a search finds for each pipeline."""
+def costs(first: int = 0) -> list[float]:
+    """What a search finds for each pipeline from the first one on, counted from 0."""
     found = []
-    for pipeline, target in cases():
+    for pipeline, target in islice(cases(), first, None):
         space = spaces.ScheduleSpace(pipeline, target)
         found.append(spaces.best(spaces.search(space, strategy="stagewise")).best[0].cost)
     return found
@@ -107,7 +107,7 @@ def test_what_is_remembered_changes_no_result(
 ) -> None:
     monkeypatch.setattr(Memo, "find", lambda self, key: None)
     monkeypatch.setattr(FuncFeatures, "known", property(lambda self: {}))
-    assert costs() == with_shortcuts
+    assert costs(first=1) == with_shortcuts[1:]  # for a CPU and for a GPU
 
 
 def test_near_structures_are_found_without_a_count() -> None:
