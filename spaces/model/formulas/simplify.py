@@ -201,7 +201,9 @@ class Simplifier(VariableRanges):
             if number is not None:
                 return Polynomial.of(number)
         if not isinstance(expr, Op):
-            plain = wrapped(expr) or self._from_floats(expr)
+            plain = wrapped(expr)
+            if plain is None:
+                plain = self._from_floats(expr)
             if plain is not None:
                 return self.polynomial(plain)
             return Polynomial.of(self(expr) if isinstance(expr, Call | Cast) else self._leaf(expr))

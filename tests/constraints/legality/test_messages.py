@@ -288,8 +288,8 @@ def test_a_rename_to_a_name_that_is_there_says_so():
         parse_schedule("by.rename(x, y)", BLUR)
 
 
-def test_a_bound_makes_room_on_the_stack():
-    text = "bx.compute_root().store_in(MemoryType::Stack)"
+def test_a_bound_makes_room_in_registers():
+    text = "bx.compute_root().store_in(MemoryType::Register)"
     told = message(text, CPU)
     assert told.endswith("or bound it, as in bx.bound(x, 0, 64), bx.bound(y, 0, 64).")
     assert verify(BLUR, parse_schedule(f"{text}.bound(x, 0, 64).bound(y, 0, 64)", BLUR), CPU)
