@@ -59,3 +59,15 @@ def test_a_tail_that_nothing_goes_beyond_matters_not() -> None:
 def test_numbers_have_decided_what_is_dropped(extent: Expr) -> None:
     """In the code of a schedule, sizes and scalars that a factor divides change no tail."""
     assert dropped(extent, 4) is None
+
+
+def test_a_split_of_a_part_is_of_no_whole_dimension() -> None:
+    """Guards of a dimension keep reads in; those of a part of it say nothing of the rest."""
+    x, f = Var("x"), Func("f")
+    f[x] = x
+    (stage,) = pipeline(f).function("f").stages
+    splits = (Split("x", "xo", "xi", 8), Split("xo", "xoo", "xoi", 3), Split("xi", "a", "b", 2))
+    order = DomainOrder(splits, tuple(OrderedLoop(name) for name in ("xoo", "xoi", "a", "b")))
+    box = {"x": Interval(constant(0, Int32), SIZE - 1)}
+    steps = divide("f", stage, order, False, box, Simplifier()).steps
+    assert [step.dimension for step in steps] == ["x", "", ""]
