@@ -188,14 +188,18 @@ def _planted(
         ThreadPoolExecutor(len(servers)) as pool,
     ):
         task = progress.add_task("Planting", total=len(bugs))
-        for future in as_completed([pool.submit(one, bug) for bug in bugs]):
-            trial = future.result()
-            if trial is None:
-                continue
-            # Names of tests hold brackets, which are no markup.
-            progress.console.print(report.line(trial), markup=False, soft_wrap=True)
-            progress.advance(task)
-            yield trial
+        try:
+            for future in as_completed([pool.submit(one, bug) for bug in bugs]):
+                trial = future.result()
+                if trial is None:
+                    continue
+                # Names of tests hold brackets, which are no markup.
+                progress.console.print(report.line(trial), markup=False, soft_wrap=True)
+                progress.advance(task)
+                yield trial
+        finally:
+            # Who interrupts it does not wait for all bugs.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 if __name__ == "__main__":
