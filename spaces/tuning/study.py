@@ -18,10 +18,9 @@ from spaces.cost.model import CostModel
 from spaces.cost.pool import MeasuringPool
 from spaces.cost.registry import default_model
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.markup.card import card, listing
+from spaces.markup.card import Card, CardChart, Listing, Share, Table, card
 from spaces.markup.charts.chart import without_hints
-from spaces.markup.charts.svg import chart_svg
-from spaces.markup.element import Markup, share_bar, table
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.articles import shown_kind
@@ -81,7 +80,7 @@ _MOST_LINES = 100
 """A text names so many trials at most, and shows fewer."""
 
 _SHOWN = 5
-"""A card in a notebook shows so many trials, the fastest ones."""
+"""A card shows so many trials, the fastest ones."""
 
 
 class BusyStudyError(RuntimeError):
@@ -89,7 +88,7 @@ class BusyStudyError(RuntimeError):
 
 
 @define(repr=False)
-class Study:
+class Study(ShowsCard):
     """The tuning of one pipeline at one size on one machine. A context manager.
 
     Every trial is in the store before it is measured, and its result right after. So a study may
@@ -144,25 +143,25 @@ class Study:
             lines = [f"trial {one.number} ({one.proposal.source}): {one.result}" for one in first]
         return lines
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         about = f"{self.space.pipeline.name} for {self.space.device.name}"
         try:
-            return self._card(about)
+            return self._card_of_trials(about)
         except StoreError as error:
             return card(f"Study {self.id}", f"{about}: {error}")
 
-    def _card(self, about: str) -> str:
+    def _card_of_trials(self, about: str) -> Card:
         best = self._trials.ranked[:_SHOWN]
-        rows = [(t.number, t.proposal.source, t.ratio, share_bar(1 / t.ratio)) for t in best]
-        told = table(("trial", "from", "time / reference", ""), rows) if rows else None
+        rows = tuple((t.number, t.proposal.source, t.ratio, Share(1 / t.ratio)) for t in best)
+        told = Table(("trial", "from", "time / reference", ""), rows) if rows else None
         many = f"{about}: {self.told} of {amount(len(self._trials), 'trial')} measured"
-        schedule = listing(str(best[0].schedule)) if best else None
+        schedule = Listing(str(best[0].schedule)) if best else None
         return card(f"Study {self.id}", many, self._drawn_progress(), told, schedule)
 
-    def _drawn_progress(self) -> Markup | None:
+    def _drawn_progress(self) -> CardChart | None:
         """The fastest schedule against the number of results; None if the study has no result."""
         chart = trials_chart(study_progress(self.record()))
-        return None if chart is None else chart_svg(without_hints(chart))
+        return None if chart is None else CardChart(without_hints(chart))
 
     def record(self) -> StudyRecord:
         """What the store knows about the study: the source of its tables and plots.
