@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 BY_HAND = "by hand"
-HEADS = ("package", "possible", "planted", "noticed", "unnoticed", "not run", "equivalent")
+HEADS = ("package", "possible", "drawn", "noticed", "unnoticed", "by no test", "equivalent")
 
 Counts = Mapping[str, int]
 

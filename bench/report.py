@@ -320,9 +320,11 @@ def _trust() -> str:
     if not of_packages:
         return checks
     return (
-        f"{checks}\n\nSmall changes of functions, planted one at a time. Unnoticed: each needs a "
-        "test. Not run: no test of the folders noted so far runs the lines. Equivalent: nobody "
-        f"can see the change.\n\n{_table(planted.HEADS, of_packages)}"
+        f"{checks}\n\nA small change is one mistake in one function, such as `<` for `<=`, drawn "
+        "at random and planted alone. A test notices it if the test fails, or no longer ends. "
+        "Unnoticed: the tests that run the line pass, so one is missing. By no test: no test of "
+        "the folders that were asked runs the line. Equivalent: the results stay the same, and "
+        f"somebody wrote down why.\n\n{_table(planted.HEADS, of_packages)}"
     )
 
 

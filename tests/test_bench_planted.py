@@ -16,8 +16,8 @@ _PACKAGES = {
 def test_what_never_ends_is_noticed_and_what_no_test_runs_is_not() -> None:
     (cost,) = planted.of_packages(_PACKAGES)
     assert dict(zip(planted.HEADS, cost, strict=True)) == {
-        "package": "`spaces/cost`", "possible": "1,000", "planted": "14",
-        "noticed": "9", "unnoticed": "2", "not run": "1", "equivalent": "2",
+        "package": "`spaces/cost`", "possible": "1,000", "drawn": "14",
+        "noticed": "9", "unnoticed": "2", "by no test": "1", "equivalent": "2",
     }  # fmt: skip
     by_hand, changes = planted.rows(_PACKAGES)
     assert by_hand[1:] == ("2", "tests notice 2; no test runs the lines of 0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spaces.cost.cpu.terms import loop_overhead
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -87,6 +88,17 @@ def test_few_terms_are_written_out(terms: int, entered: int) -> None:
     chosen = parse_schedule("f.compute_at(out, x)", pipe)
     own = cost_of(pipe, chosen, visit=1.0) - 64  # out enters its lines
     assert own == pytest.approx(entered)
+
+
+@pytest.mark.parametrize(("longest", "entered"), [(12, 0), (11, 128 * 64 * 3 / 8)])
+def test_a_loop_is_written_out_up_to_the_longest(
+    longest: int, entered: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three times two loads, an addition and a store."""
+    monkeypatch.setattr(loop_overhead, "_LONGEST", longest)
+    pipe = _summed(3)
+    chosen = parse_schedule("f.compute_at(out, x)", pipe)
+    assert cost_of(pipe, chosen, visit=1.0) - 64 == pytest.approx(entered)
 
 
 def test_the_loop_around_what_is_written_out_counts() -> None:

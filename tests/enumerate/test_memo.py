@@ -225,6 +225,23 @@ def _bounds(part: Pipeline, schedule: Schedule, known: KnownBounds | None) -> ob
         return str(error)
 
 
+def test_a_memo_tells_sizes_apart_of_which_more_is_known():
+    """Tiles of eight that shift inwards need an output of eight values; ``f`` then has more than
+    its tile of four.
+    """
+    x, f, out = Var("x"), Func("f"), Func("out")
+    f[x] = x * x
+    out[x] = f[x] + f[x + 1]
+    algorithm, memo = pipeline(out), KnownBounds()
+    found = []
+    for outer in ("out.split(x, xo, xi, 8);", ""):
+        schedule = parse_schedule(f"{outer} f.compute_root().split(x, xo, xi, 4);", algorithm)
+        known, fresh = (Bounds(algorithm, schedule, (), m).placements["f"] for m in (memo, None))
+        assert known == fresh
+        found.append(fresh)
+    assert found[0] != found[1]
+
+
 def test_what_a_func_computes_bounds_what_is_read_at_its_values():
     """An open Func may have any value of its type."""
     x = Var("x")

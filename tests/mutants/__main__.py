@@ -11,7 +11,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -25,6 +25,7 @@ from tests.mutants.bug import Bug
 from tests.mutants.choosing import chosen, drawn, every_bug
 from tests.mutants.collected import Collected, collected
 from tests.mutants.covering import Covering
+from tests.mutants.report import excuse
 from tests.mutants.trial import NOTICED, Trial, attempt
 from tests.mutants.workshop import ROOT, Workshop, present_state
 
@@ -53,16 +54,18 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="of the order (default: 0)")
     parser.add_argument("--minutes", type=float, help="end after so many minutes")
     parser.add_argument("--processes", type=int, default=2, help="how many at a time")
-    parser.add_argument("--again", action="store_true", help="plant what is known, too")
-    parser.add_argument(
-        "--unnoticed", action="store_true", help="plant again what no test has noticed"
+    known = parser.add_mutually_exclusive_group()
+    known.add_argument("--again", action="store_true", help="plant what is known, too")
+    known.add_argument(
+        "--unnoticed", action="store_true", help="plant again only what no test has noticed"
     )
     parser.add_argument(
         "--equivalent",
         nargs=2,
         action="append",
         metavar=("KEY", "REASON"),
-        help="note that nobody can see a bug, and why; may be given several times",
+        help="note that nobody can see a bug that tests did not notice, and why; may be given "
+        "several times",
     )
     return parser.parse_args()
 
@@ -70,10 +73,16 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Exits with 1 where a bug of this run was not noticed."""
     given = arguments()
-    if given.equivalent:
-        _excuse(dict(given.equivalent))
-        return
     console = Console()
+    if given.equivalent:
+        try:
+            noted = excuse(dict(given.equivalent), every_bug(ROOT))
+        except ValueError as error:
+            sys.exit(str(error))
+        console.print("\n".join(noted), markup=False, soft_wrap=True)
+        return
+    if given.cover and (missing := [p for p in given.places if not (ROOT / p).exists()]):
+        sys.exit(f"There are no tests at {', '.join(missing)}; name files or folders of tests.")
     with _workshops(given.processes) as workshops:
         if given.cover:
             with _servers(workshops, given.places or ["tests"]) as servers:
@@ -84,6 +93,9 @@ def main() -> None:
         except ValueError as error:
             sys.exit(str(error))
         bugs = drawn(_asked(bugs, given), given.sample, given.seed)
+        if not bugs:
+            wanted = "is unnoticed" if given.unnoticed else "is unknown: --again plants all again"
+            sys.exit(f"No bug there {wanted}.")
         map_of_lines = Covering.kept()
         if map_of_lines is None and any(not bug.tests for bug in bugs):
             sys.exit("Which tests run which lines is not known: give --cover first.")
@@ -102,17 +114,6 @@ def main() -> None:
     console.print(report.table(trials))
     console.print(f"Written to {report.RESULTS}.")
     sys.exit(any(trial.fate not in NOTICED for trial in trials))
-
-
-def _excuse(reasons: Mapping[str, str]) -> None:
-    everything = every_bug(ROOT)
-    unknown = reasons.keys() - {bug.key for bug in everything}
-    if unknown:
-        sys.exit(
-            f"No bug has the key {', '.join(sorted(unknown))}; a bug that no test notices is "
-            "printed with its key."
-        )
-    report.keep([], everything, equivalent=reasons)
 
 
 def _asked(bugs: Sequence[Bug], given: argparse.Namespace) -> list[Bug]:
@@ -187,14 +188,18 @@ def _planted(
         ThreadPoolExecutor(len(servers)) as pool,
     ):
         task = progress.add_task("Planting", total=len(bugs))
-        for future in as_completed([pool.submit(one, bug) for bug in bugs]):
-            trial = future.result()
-            if trial is None:
-                continue
-            # Names of tests hold brackets, which are no markup.
-            progress.console.print(report.line(trial), markup=False, soft_wrap=True)
-            progress.advance(task)
-            yield trial
+        try:
+            for future in as_completed([pool.submit(one, bug) for bug in bugs]):
+                trial = future.result()
+                if trial is None:
+                    continue
+                # Names of tests hold brackets, which are no markup.
+                progress.console.print(report.line(trial), markup=False, soft_wrap=True)
+                progress.advance(task)
+                yield trial
+        finally:
+            # Who interrupts it does not wait for all bugs.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 if __name__ == "__main__":

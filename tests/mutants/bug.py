@@ -51,8 +51,9 @@ class Bug:
 
     @property
     def package(self) -> str:
-        """The folder, at most two names deep, to count by."""
-        return "/".join(PurePosixPath(self.definition.path).parent.parts[:2])
+        """The folder, to count by: two names deep, three in `spaces`."""
+        parts = PurePosixPath(self.definition.path).parent.parts
+        return "/".join(parts[: 3 if parts[0] == "spaces" else 2])
 
     @property
     def key(self) -> str:

@@ -44,6 +44,31 @@ def _kept(results: Path) -> dict[str, Any]:
     return {"known": {}, "equivalent": {}} | kept
 
 
+def excuse(reasons: Mapping[str, str], bugs: Sequence[Bug], results: Path = RESULTS) -> list[str]:
+    """Note for each key that nobody can see its bug, and why; a line to print for each.
+
+    Raises:
+        ValueError: no bug has the key, or none of it is known, or a test noticed it; or a reason is
+            empty.
+    """
+    by_key, fates = {bug.key: bug for bug in bugs}, known(results)
+    for key, reason in reasons.items():
+        if key not in by_key:
+            raise ValueError(
+                f"No bug has the key {key}; a bug that no test notices is printed with its key. "
+                "A key holds until its function changes."
+            )
+        name, fate = by_key[key].name, fates.get(key)
+        if fate is None:
+            raise ValueError(f"Plant {name} first: a test may notice it.")
+        if fate in NOTICED:
+            raise ValueError(f"A test noticed {name}, so it can be seen.")
+        if not reason.strip():
+            raise ValueError(f"Say why nobody can see {name}.")
+    keep([], bugs, results, reasons)
+    return [f"{key} equivalent: {by_key[key].name}: {why}" for key, why in reasons.items()]
+
+
 def keep(
     trials: Iterable[Trial],
     bugs: Iterable[Bug],
@@ -56,10 +81,12 @@ def keep(
         trials: what became of them.
         bugs: all bugs that there are. Results of others, whose code has changed, are dropped.
         results: the file.
-        equivalent: why nobody can see a bug, by its key.
+        equivalent: why nobody can see a bug, by its key. A reason goes when a test notices the bug.
     """
-    before = _kept(results)
+    trials, before = list(trials), _kept(results)
+    seen = {trial.bug.key for trial in trials if trial.fate in NOTICED}
     reasons = before["equivalent"] | dict(equivalent or {})
+    reasons = {key: reason for key, reason in reasons.items() if key not in seen}
     fates = before["known"] | {trial.bug.key: trial.fate for trial in trials}
     fates |= dict.fromkeys(reasons, "equivalent")
     of_package: dict[str, Counter[str]] = {}

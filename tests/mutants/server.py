@@ -57,6 +57,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     return True
 
 
+def pytest_unconfigure() -> None:
+    """Where no tests were collected, nothing else ends the tracing."""
+    sys.settrace(None)
+
+
 def _answer(answers: IO[str], answer: object) -> None:
     answers.write(json.dumps(answer) + "\n")
     answers.flush()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.mutants import __main__ as command
 from tests.mutants import covering, report
 from tests.mutants.by_hand import MUTANTS
 from tests.mutants.choosing import drawn
@@ -317,6 +319,55 @@ def test_what_nobody_can_see_is_kept_with_the_reason(tmp_path: Path) -> None:
     assert [counts[n] for n in ("planted", "survived", "equivalent")] == [1, 0, 1]
     report.keep([], [second], results)  # the code of the first has changed
     assert json.loads(results.read_text())["equivalent"] == {}
+
+
+def test_a_reason_goes_when_a_test_notices(tmp_path: Path) -> None:
+    bug, results = MUTANTS[0].planted(ROOT), tmp_path / "results"
+    report.keep([Trial(bug, "survived", "", 1.0)], [bug], results)
+    noted = report.excuse({bug.key: "Both ways give 0."}, [bug], results)
+    assert noted == [f"{bug.key} equivalent: {bug.name}: Both ways give 0."]
+    assert report.known(results) == {bug.key: "equivalent"}
+    report.keep([Trial(bug, "killed", "test", 1.0)], [bug], results)
+    assert report.known(results) == {bug.key: "killed"}
+    assert json.loads(results.read_text())["equivalent"] == {}
+
+
+def test_only_what_no_test_noticed_is_excused(tmp_path: Path) -> None:
+    first, second, third = (mutant.planted(ROOT) for mutant in MUTANTS[:3])
+    results = tmp_path / "results"
+    trials = [Trial(first, "survived", "", 1.0), Trial(second, "out of time", "test", 1.0)]
+    report.keep(trials, [first, second, third], results)
+    before = results.read_text()
+    for key, reason, said in (
+        ("0" * 16, "Why.", "No bug has the key 0000"),
+        (first.key, " ", "Say why nobody can see"),
+        (second.key, "Why.", "A test noticed"),
+        (third.key, "Why.", "Plant .* first"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            report.excuse({first.key: "Why.", key: reason}, [first, second, third], results)
+    assert results.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--cover", "tests/gone"], "There are no tests at tests/gone"),
+        (["--equivalent", "0" * 16, "Why."], "No bug has the key 0000"),
+        (["--again", "--unnoticed"], "not allowed with argument"),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    arguments: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["mutants", *arguments])
+    monkeypatch.setattr(command, "every_bug", lambda root: [])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert said in f"{ended.value.code}{capsys.readouterr().err}"
 
 
 def test_a_sample_has_each_function_before_any_has_two() -> None:

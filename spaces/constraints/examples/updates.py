@@ -26,6 +26,16 @@ EXAMPLES = (
         SUM.split("x", "x", "xi", 4, "round_up_and_blend").vectorize("xi"),
         "accepted as a vector",
     ),
+    on_cpu(
+        "order.blend",
+        SUM.split("x", "x", "xi", 4, "shift_inwards_and_blend")
+        .split("y", "y", "yi", 2)
+        .parallel("x"),
+        SUM.split("x", "x", "xi", 4, "shift_inwards_and_blend")
+        .split("y", "y", "yi", 2)
+        .parallel("y"),
+        "accepted along another Var that is split",
+    ),
     on_cpu("race.atomic", POWERS.atomic(), SUM.atomic()),
     on_cpu("race.atomic", NEAREST.func("s").update(0).atomic(), NEAREST, "the best of several"),
 )

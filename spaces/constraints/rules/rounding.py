@@ -98,17 +98,11 @@ def why_order_matters(function: Function, index: int) -> str:
 
 def _factored(records: Records, func: str) -> Iterator[Rounding]:
     """Factored updates: partial results combine after all their values."""
-    steps = [d for d in records.pipeline.derivations if isinstance(d, RFactor)]
-    for number, step in enumerate(steps):
-        if step.func == func:
-            # The update as written now belongs to the last Func that it was factored into.
-            name, index = step.name, 1
-            for later in steps[number + 1 :]:
-                if (later.func, later.update) == (name, index - 1):
-                    name = later.name
-            if not records.has(name):  # a part of the pipeline that reads it as an image
-                continue
-            why = why_order_matters(records.function(name), index)
+    for step in records.pipeline.derivations:
+        # A part of the pipeline may read the partial results as an image.
+        if isinstance(step, RFactor) and step.func == func and records.has(step.name):
+            # Their update is the one as written. Factored again, it combines by the same operators.
+            why = why_order_matters(records.function(step.name), 1)
             if why:
                 yield Rounding(func, step.update + 1, "", str(step), why)
 

@@ -22,3 +22,14 @@ def test_numbers_and_limits_of_a_kernel():
     assert shared.numbers["bytes"] == 32 * 10 * 2
     tile = found["bounds.smaller-than-tile"]
     assert (tile.limit, tile.is_most) in ((32, False), (8, False))
+
+
+def test_what_is_nearest_to_a_limit_comes_first():
+    """blur_x fills its tile twice in a kernel whose other Func has tiles of 32 and 8."""
+    blur = spaces.APPS["blur"].pipeline()
+    verdict = spaces.verify(blur, spaces.parse_schedule(TEXT, blur), spaces.device("sm_80"))
+    used: dict[str, list[float]] = {}
+    for margin in margins(verdict):
+        used.setdefault(margin.rule.id, []).append(margin.used or 0.0)
+    assert all(shares == sorted(shares, reverse=True) for shares in used.values())
+    assert any(len(set(shares)) > 1 for shares in used.values())

@@ -301,3 +301,16 @@ def test_a_bound_makes_room_in_shared_memory():
     told = messages(text, SM80)["gpu.allocation-size"]
     assert told.endswith("or bound it, as in bx.bound(x, 0, 64).")
     assert "gpu.allocation-size" not in messages(f"{text}.bound(x, 0, 64)", SM80)
+
+
+def test_a_store_level_at_root_is_told_as_written():
+    text = "by.parallel(y); bx.store_root().compute_at(by, y)"
+    assert message(text, CPU).startswith(
+        "bx.store_root() stores bx outside the parallel loop by.y, inside which "
+        "bx.compute_at(by, y) computes it:"
+    )
+
+
+def test_an_output_that_is_stored_elsewhere_is_one_violation():
+    told = message("by.store_at(by, y)", CPU)
+    assert told.startswith("by.store_at(by, y) moves by, which is an output of the pipeline.")

@@ -69,6 +69,18 @@ def test_a_bound_computes_all_of_it_in_each_tile():
     assert advice(doubled(640, 480), f"{tiles} g.compute_at(f, xo);") == []
 
 
+def test_all_inner_loops_that_do_not_move_a_region_repeat_it():
+    f, g = Func("f"), Func("g")
+    f[X] = X * X
+    g[X, Y, C] = f[C] + f[C + 1]
+    made = pipeline(g, estimates={g: [8, 6, 5]})
+    (found,) = advice(made, "f.compute_at(g, x);")
+    assert found.startswith(
+        "advice.computed-again: f.compute_at(g, x) computes the same 2 values of f again in each "
+        "of 48 iterations of g.y, for 1 iterations of g each time. Compute f at g.c."
+    )
+
+
 @pytest.mark.parametrize(("used", "wastes"), [(63, True), (64, False)])
 def test_a_table_may_be_computed_where_it_is_used_as_often(used: int, wastes: bool):
     table, image, f = Func("table"), ImageParam(UInt8, 2, "image"), Func("f")

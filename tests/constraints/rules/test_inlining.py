@@ -9,6 +9,7 @@ import pytest
 from spaces.apps.gallery.catalog import GALLERY
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
+from spaces.constraints.rules import inlining
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -76,3 +77,19 @@ def test_copies_at_different_coordinates_are_too_many() -> None:
     assert found.values["reads"] == 2**17
     shared = _chain(20, lambda x: x + 2, lambda x: x + 3)
     assert verify(shared, Schedule.default(shared), CPU).legal
+
+
+@pytest.mark.parametrize(("most", "legal"), [(42, True), (41, False)])
+def test_every_term_of_a_definition_counts_once_a_read(
+    most: int, legal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two reads of a definition of a Var, ten numbers and ten operations."""
+    monkeypatch.setattr(inlining, "MAX_INLINED_TERMS", most)
+    monkeypatch.setattr(inlining, "MAX_SHARED_TERMS", 0)
+    f, g, value = Func("f"), Func("g"), as_expr(X)
+    for number in range(2, 12):
+        value = value * number if number % 2 else value / number
+    f[X] = value
+    g[X] = f[X / 2] + f[X / 3]
+    pipe = pipeline(g)
+    assert verify(pipe, Schedule.default(pipe), CPU).legal is legal

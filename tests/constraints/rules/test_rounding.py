@@ -55,6 +55,19 @@ def test_partial_sums_are_told_of_the_func_that_is_factored():
     assert checked(text, algorithms.total()).is_exact
 
 
+def test_partial_sums_of_partial_sums_are_told_of_each_func():
+    text = """s.update(0).rfactor(r.y, u); s_intm.compute_root().update(0).rfactor(r.x, v);
+    s_intm_intm.compute_root()"""
+    found = checked(text).rounding
+    assert [(one.func, one.stage) for one in found] == [("s_intm", 1), ("s", 1)]
+    assert found[0].why == found[1].why
+    r, image, kept = RDom([(0, 4), (0, 3)], "r"), ImageParam(Float32, 2, "image"), Func("s")
+    value = image[X + r.x, r.y]
+    kept[X] = 0.0
+    kept[X] = spaces.select(value > kept[X], value, kept[X])
+    assert checked(text, spaces.pipeline(kept)).is_exact
+
+
 def test_exact_refuses_what_is_legal_otherwise_and_json_tells_it():
     text = "s.update(0).atomic().parallel(r.y).vectorize(r.x, 4)"
     verdict = exactly(text)

@@ -222,3 +222,16 @@ def test_operands_with_the_same_limits_are_combined() -> None:
 def test_an_unlimited_value_is_unbounded() -> None:
     found = Ranges(Simplifier(), {}).of(Call(Int32, "image", (X, Y)))
     assert not found.is_bounded
+
+
+def test_an_end_beyond_int32_limits_nothing() -> None:
+    box = {"x": Interval(constant(-(2**30), Int32), constant(2**30, Int32))}
+    for expr, least, most in (
+        (X * 4 + 1, None, None),
+        (X + 2**30, 0, None),
+        (X - 2**29, -(2**30) - 2**29, 2**29),
+    ):
+        ranges = Ranges(Simplifier(), box)
+        ends = [None if end is None else constant(end, Int32) for end in (least, most)]
+        assert [ranges.least(expr), ranges.most(expr)] == ends
+        assert Ranges(Simplifier(), box).of(expr) == Interval(*ends)

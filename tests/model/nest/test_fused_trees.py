@@ -23,6 +23,7 @@ from spaces import (
     to_json,
     well_formed,
 )
+from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import Allocate, Compute, Loop
 from spaces.model.nest.loopnest import NestNode as NestNode
 from spaces.model.nest.tree import ComputeNode, LoopNode, RootNode, TreeNode
@@ -186,3 +187,21 @@ def test_a_computation_outside_of_fused_loops_breaks_the_first_criterion() -> No
         "The computation of h is not inside its loop y.",
         "The computation of h is not inside its loop x.",
     ]
+
+
+def test_nothing_is_computed_in_iterations_of_fused_loops_that_ask_for_nothing() -> None:
+    """Of ten rows of the output ``f`` has fifteen, and ``g``, which alone reads ``p``, has ten."""
+    p, f, g, out = Func("p"), Func("f"), Func("g"), Func("out")
+    p[X, Y] = X * Y
+    f[X, Y] = X + Y
+    g[X, Y] = p[X, Y] + 1
+    out[X, Y] = f[X, Y] + f[X, Y + 5] + g[X, Y]
+    made = pipeline(out)
+    text = "f.compute_root()\ng.compute_root().compute_with(f, y)\np.compute_at(f, y)"
+    placed = loop_nest(made, parse_schedule(text, made)).placements["p"]
+    sizes = {"out.min.1": 0, "out.extent.1": 10}
+    (loop,), (traversal,) = placed.path, placed.stages
+    for guards in (traversal.when, traversal.guards):
+        (runs,) = (guard.condition for guard in guards)
+        rows = [y for y in range(15) if evaluate(runs, {**sizes, loop.var.name: y})]
+        assert rows == list(range(10))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from spaces import Func, OrderError, Pipeline, RDom, Schedule, Var, loop_nest, schedule
 from spaces.model.algorithm.freeze import pipeline as freeze
 from spaces.model.formulas.algebra import evaluate
+from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.loopnest import Allocate, walk_nest
 from tests.examples import examples, is_thorough
 from tests.model.nest.nest_interpreter import ideal, run_nest
@@ -218,3 +219,12 @@ def test_orders_that_name_other_loops_have_no_nest(directives, told: str):
     written = directives(schedule(freeze(f)))
     with pytest.raises(OrderError, match=told):
         loop_nest(written.pipeline, written.schedule)
+
+
+def test_a_func_without_dimensions_takes_one_element() -> None:
+    x, one, out = Var("x"), Func("one"), Func("out")
+    one[()] = 7
+    out[x] = x + one[()]
+    made = freeze(out)
+    bounds = Bounds(made, schedule(made).func("one").compute_root().schedule)
+    assert [str(a.elements) for a in bounds.allocations.values()] == ["1"]

@@ -9,7 +9,7 @@ from spaces.model.expressions.expr import Variable, constant
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.nest.splits import divide
+from spaces.model.nest.splits import divide, resolved_tails
 from spaces.model.schedules.domain_order import Factor
 
 SIZE = Variable(Int32, "g.extent.0")
@@ -59,3 +59,37 @@ def test_a_tail_that_nothing_goes_beyond_matters_not() -> None:
 def test_numbers_have_decided_what_is_dropped(extent: Expr) -> None:
     """In the code of a schedule, sizes and scalars that a factor divides change no tail."""
     assert dropped(extent, 4) is None
+
+
+def test_a_split_of_a_part_is_of_no_whole_dimension() -> None:
+    """Guards of a dimension keep reads in; those of a part of it say nothing of the rest."""
+    x, f = Var("x"), Func("f")
+    f[x] = x
+    (stage,) = pipeline(f).function("f").stages
+    splits = (Split("x", "xo", "xi", 8), Split("xo", "xoo", "xoi", 3), Split("xi", "a", "b", 2))
+    order = DomainOrder(splits, tuple(OrderedLoop(name) for name in ("xoo", "xoi", "a", "b")))
+    box = {"x": Interval(constant(0, Int32), SIZE - 1)}
+    steps = divide("f", stage, order, False, box, Simplifier()).steps
+    assert [step.dimension for step in steps] == ["x", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "tail"),
+    [
+        (8, 8, Tail.ROUND_UP),
+        (8, 3, Tail.ROUND_UP),
+        (8, 9, Tail.SHIFT_INWARDS),
+        ("a", "a", Tail.ROUND_UP),
+        ("a", 8, Tail.SHIFT_INWARDS),  # the one may be the less
+        (8, "a", Tail.SHIFT_INWARDS),
+    ],
+)
+def test_a_loop_is_covered_by_an_earlier_split_of_at_least_the_factor(
+    first: Factor, second: Factor, tail: Tail
+) -> None:
+    x, f = Var("x"), Func("f")
+    f[x] = x
+    (stage,) = pipeline(f).function("f").stages
+    splits = (Split("x", "xo", "xi", first), Split("xo", "xoo", "xoi", second))
+    order = DomainOrder(splits, tuple(OrderedLoop(name) for name in ("xoo", "xoi", "xi")))
+    assert resolved_tails(stage, order, False) == (Tail.SHIFT_INWARDS, tail)

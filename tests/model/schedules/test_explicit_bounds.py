@@ -9,6 +9,7 @@ from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
@@ -111,3 +112,19 @@ def test_later_words_count() -> None:
     ).of("f")
     assert made.pads == (Pad("x", 8),)
     assert made.storage_orders == (("y", "x"),)
+
+
+def test_updates_touch_more_where_a_bound_is_wider() -> None:
+    """Rows 2 to 31 are bounded, and each is updated up to three places beside its diagonal."""
+    r, f, g = RDom([(0, 4)], "r"), Func("f"), Func("g")
+    f[X, Y] = 0
+    f[X, X + r.x] += 1
+    g[X] = f[X, X]
+    built = pipeline(g)
+    nest = loop_nest(built, parse_schedule("f.compute_root().bound(x, 2, 30)", built))
+    at = {"g.min.0": 5, "g.extent.0": 10}
+    ends = [
+        tuple(evaluate(end, at) for end in (side.min, side.max) if end is not None)
+        for side in nest.placements["f"].required
+    ]
+    assert ends == [(2, 31), (2, 34)]
