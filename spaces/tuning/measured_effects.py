@@ -21,7 +21,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.nest.canonical import CanonicalForm, canonical_form
 from spaces.tuning.trial import Trial
 
-Part: TypeAlias = tuple[str, str | int]
+SchedulePart: TypeAlias = tuple[str, str | int]
 """What is decided, and how."""
 
 SLOW = math.log(2.0)
@@ -39,7 +39,7 @@ class MeasuredEffects:
         parts: the parts of the schedules with results, each with its column.
     """
 
-    parts: dict[Part, int]
+    parts: dict[SchedulePart, int]
     _means: NDArray[np.float64] = field(repr=False)
     _effects: NDArray[np.float64] = field(repr=False)
     _mean: float
@@ -88,7 +88,7 @@ class MeasuredEffects:
         return float(_slower(cost, self._cost) + self._mean + (has - self._means) @ self._effects)
 
 
-def parts_of(form: CanonicalForm) -> list[Part]:
+def parts_of(form: CanonicalForm) -> list[SchedulePart]:
     """The parts of a schedule: its derivations, its decisions, and the loops of each stage."""
     return [
         *(("derivation", one) for one in form.derivations),
@@ -97,7 +97,7 @@ def parts_of(form: CanonicalForm) -> list[Part]:
     ]
 
 
-def _each(rows: Iterable[Iterable[Part]]) -> Iterable[Part]:
+def _each(rows: Iterable[Iterable[SchedulePart]]) -> Iterable[SchedulePart]:
     return (part for row in rows for part in row)
 
 

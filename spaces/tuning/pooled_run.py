@@ -93,9 +93,9 @@ class PooledRun:
         return self.trials - self.study.told
 
     def _feed(self) -> bool:
-        """Gives the pool the next schedules that it wants. Returns whether it may want more: the
-        results that came meanwhile are told first, so that the next proposals know them. A strategy
-        that proposes nothing is asked again when there is a further result.
+        """Gives the pool the next schedules that it wants. Returns whether it may want more: first
+        the study keeps the results that came meanwhile, so that the next proposals know them. A
+        strategy that proposes nothing is asked again when there is a further result.
         """
         count = min(self.pool.wanted, self._left - len(self._running))
         if count <= 0:
