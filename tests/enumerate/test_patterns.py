@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from attrs import evolve
 
 from spaces import (
     DomainOrder,
+    Expr,
     Float32,
     Float64,
     Func,
@@ -17,6 +20,7 @@ from spaces import (
     OrderedLoop,
     Pattern,
     PatternError,
+    Pipeline,
     RDom,
     Schedule,
     ScheduleSpace,
@@ -37,8 +41,9 @@ from spaces import (
 )
 from spaces.apps.catalog import APPS
 from spaces.enumerate.space.patterns.cpu import plane_sums_in_registers
+from spaces.enumerate.space.patterns.lanes import funcs_off_rows
 from spaces.enumerate.space.patterns.menus import func_menus, stage_shapes
-from spaces.model.schedules.schedule import Bound
+from spaces.model.schedules.schedule import ROOT, Bound
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 
@@ -362,3 +367,70 @@ def test_sums_of_sums_stay_near_their_readers_whatever_the_size_is() -> None:
     found = best(search(_box_sums(1_000_001, None))).best[0].schedule
     assert not found.of("line").compute.is_root
     assert not found.of("twice").compute.is_root
+
+
+def test_sums_of_a_few_images_run_in_parallel() -> None:
+    image, sums, output = ImageParam(UInt8, 3, "image"), Func("sums"), Func("output")
+    n = Var("n")
+    r = RDom([(0, 1024), (0, 768)], "r")
+    sums[n] += cast(Float32, image[r.x, r.y, n])
+    output[n] = sums[n] / 2.0
+    pipe = pipeline(output, estimates={output: [10], image: [1024, 768, 10]})
+    space = ScheduleSpace(pipe, FOUR_CORES, Options.medium(FOUR_CORES))
+    found = best(search(space)).best[0].schedule
+    kinds = {loop.kind for order in found.of("sums").stages for loop in order.loops}
+    around = {loop.kind for order in found.of("output").stages for loop in order.loops}
+    assert LoopKind.PARALLEL in kinds | around, format_schedule(found, pipe)
+
+
+def butterfly() -> Pipeline:
+    """Each value plus the one whose place differs in one bit, twice."""
+    signal, x, y = ImageParam(Float32, 2, "signal"), Var("x"), Var("y")
+    before = signal
+    for bit in (1, 2):
+        step = Func(f"step_{bit}")
+        step[x, y] = before[x, y] + before[x ^ bit, y]
+        before = step
+    output = Func("output")
+    output[x, y] = before[x, y]
+    return pipeline(output, estimates={output: [64, 4096], signal: [64, 4096]})
+
+
+def test_lines_in_lanes_are_neighbors_in_storage() -> None:
+    """Where a line is read in jumps, vectors may go across lines, and storage follows them."""
+    pipe = butterfly()
+    menus = func_menus(pipe, FOUR_CORES, Options.medium(FOUR_CORES), Schedule(()))
+    assert "strips_across" not in menus["output"].root
+    for name in ("step_1", "step_2"):
+        menu = menus[name]
+        across = menu.scheduled(menu.inner["vectors_across"], ROOT, ROOT)
+        assert across.storage_orders == (("y", "x"),)
+        assert across.stages[0].loops[-1] == OrderedLoop("yv", VECTORIZED)
+        along = menu.scheduled(menu.inner["vectors"], ROOT, ROOT)
+        assert along.storage_orders == ()
+    decided = evolve(Options.medium(FOUR_CORES), directives=("reorder_storage",))
+    menu = func_menus(pipe, FOUR_CORES, decided, Schedule(()))["step_1"]
+    assert menu.scheduled(menu.inner["vectors_across"], ROOT, ROOT).storage_orders == ()
+
+
+@pytest.mark.parametrize(
+    ("coordinate", "jumps"),
+    [
+        (lambda x: x, False),
+        (lambda x: clamp(x - 3, 0, 63), False),
+        (lambda x: 2 * x + 1, False),
+        (lambda x: x / 2, False),
+        (lambda x: (x >> 1) + 3, False),
+        (lambda x: x % 8, True),
+        (lambda x: (x & 7) * 8, True),
+        (lambda x: x ^ 4, True),
+    ],
+)
+def test_lines_read_in_jumps_are_found(coordinate: Callable[[Expr], Expr], jumps: bool) -> None:
+    image, x, y = ImageParam(Float32, 2, "image"), Var("x"), Var("y")
+    read, other, output = Func("read"), Func("other"), Func("output")
+    read[x, y] = image[x, y] + 1.0
+    other[x, y] = image[x, y] + 2.0
+    output[x, y] = read[coordinate(x), y] + other[x, y]
+    found = funcs_off_rows(pipeline(output, estimates={output: [64, 64], image: [256, 64]}))
+    assert found == ({"read", "output"} if jumps else set())

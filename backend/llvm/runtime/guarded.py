@@ -1,4 +1,4 @@
-"""An LLVM module with one record of state, and the mutex that guards the record."""
+"""Mutexes in LLVM modules, and a module with one record of state that a mutex guards."""
 
 from __future__ import annotations
 
@@ -19,6 +19,23 @@ MUTEX = bytes_type(64)
 """
 
 
+class Mutexes:
+    """What locks and unlocks the mutexes of a module."""
+
+    def __init__(self, program: Program) -> None:
+        self._lock, self._unlock = (
+            program.declare(f"pthread_mutex_{step}", I32, POINTER) for step in ("lock", "unlock")
+        )
+
+    def lock(self, body: Body, mutex: Value) -> None:
+        """Locks the mutex at an address."""
+        body.builder.call(self._lock, [mutex])
+
+    def unlock(self, body: Body, mutex: Value) -> None:
+        """Unlocks the mutex at an address."""
+        body.builder.call(self._unlock, [mutex])
+
+
 class GuardedModule:
     """The module under construction.
 
@@ -33,18 +50,15 @@ class GuardedModule:
         self.state = self.program.variable(name, layout.type, 64)
         self.free = self.program.declare("free", VOID, POINTER)
         self._name, self._layout = name, layout
-        self._lock, self._unlock = (
-            self.program.declare(f"pthread_mutex_{step}", I32, POINTER)
-            for step in ("lock", "unlock")
-        )
+        self._mutexes = Mutexes(self.program)
 
     def lock(self, body: Body) -> None:
         """Locks the mutex."""
-        body.builder.call(self._lock, [self.at(body, "mutex")])
+        self._mutexes.lock(body, self.at(body, "mutex"))
 
     def unlock(self, body: Body) -> None:
         """Unlocks the mutex."""
-        body.builder.call(self._unlock, [self.at(body, "mutex")])
+        self._mutexes.unlock(body, self.at(body, "mutex"))
 
     def at(self, body: Body, field: str) -> Value:
         """The address of a field of the record."""

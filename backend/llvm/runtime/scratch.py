@@ -8,16 +8,24 @@ page costs a fault: a new megabyte takes forty times as long as an old one.
 - ``ptr spaces_malloc(i64 bytes)``: BLOCK_ALIGNMENT-aligned memory, not cleared; null if there is
   none. Any size is fine, also 0.
 - ``void spaces_free(ptr)``: gives a block back, from any thread; null is fine.
-- ``i64 spaces_scratch_bytes()``: bytes kept for later, at most the limit of the module.
+- ``i64 spaces_scratch_bytes()``: bytes kept for later, at most the limit of the module and a
+  quarter more.
 - ``void spaces_scratch_release()``: gives the kept blocks back to the C library.
 - ``void spaces_scratch_lock()``, ``void spaces_scratch_unlock()``: block all of the above, so that
   a fork copies consistent lists.
 
 Blocks have size classes, four between a power of two and the next, so at most a quarter is wasted.
 The BLOCK_ALIGNMENT bytes before each block hold its header.
+
+Large blocks are kept together. Smaller ones are kept by thread, as far as threads do not share one
+of the stores: the caches of a core hold what its thread wrote into them, and threads that compute
+one row after the other do not wait for each other at each row.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from llvmlite import ir
 
@@ -31,10 +39,11 @@ from spaces.backend.llvm.runtime.blocks import (
     Program,
     RecordLayout,
     Value,
+    bytes_type,
     i32,
     i64,
 )
-from spaces.backend.llvm.runtime.guarded import MUTEX, GuardedModule
+from spaces.backend.llvm.runtime.guarded import MUTEX, Mutexes
 
 BLOCK_ALIGNMENT = 64
 """In bytes: a cache line, and the widest vector."""
@@ -62,12 +71,24 @@ blocks in step is a fifth slower if their addresses agree in the last 12 bits.
 _STAGGERS = 16
 _STAGGER_BYTES = 4096 // _STAGGERS
 
-_STATE = RecordLayout(
+_OWN_BYTES = 1 << 20
+"""Blocks up to this size are kept by thread: those that may be in the caches of one core."""
+
+_OWN_STORES = 32
+"""Threads share stores if they are more, or if their numbers agree by chance."""
+
+_OWN_SHARE = 4 * _OWN_STORES
+"""Each of these stores keeps at most this part of the limit."""
+
+_GOLDEN = -0x61C8_8646_80B5_83EB
+"""2^64 over the golden ratio: its products spread the addresses of threads."""
+
+_STORE = RecordLayout(
     {
         "mutex": MUTEX,
         "kept_bytes": I64,
-        "stagger": I64,  # how many staggered blocks were made
         "heads": ir.ArrayType(POINTER, _CLASSES),  # lists of kept headers
+        "rest": bytes_type(-(72 + 8 * _CLASSES) % 64),  # no two stores share a cache line
     }
 )
 
@@ -81,19 +102,74 @@ _HEADER = RecordLayout(
 )
 
 
-class _Scratch(GuardedModule):
+class _Scratch:
     """The module under construction, with its limit and the C library's functions."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__("scratch", _STATE)
+        self.program = program = Program("scratch")
         self.limit = i64(limit)
-        self.aligned_alloc = self.program.declare("posix_memalign", I32, POINTER, I64, I64)
-        self.advise = self.program.declare("madvise", I32, POINTER, I64, I32)
+        self.own_limit = i64(max(limit // _OWN_SHARE, _OWN_BYTES))
+        self._store_at = _emit_store_at(program)
+        self.stagger = program.variable("stagger", I64, 8)  # how many staggered blocks were made
+        self.aligned_alloc = program.declare("posix_memalign", I32, POINTER, I64, I64)
+        self.advise = program.declare("madvise", I32, POINTER, I64, I32)
+        self.free = program.declare("free", VOID, POINTER)
+        self._thread = program.declare("pthread_self", I64)
+        self._mutexes = Mutexes(program)
 
-    def head(self, body: Body, place: Value) -> Value:
+    def store_of(self, body: Body, size: Value) -> Value:
+        """The address of the store of blocks of a size: that of the thread, or the first one."""
+        build = body.builder
+        spread = build.mul(build.call(self._thread, []), i64(_GOLDEN))
+        own = build.lshr(spread, i64(64 - (_OWN_STORES - 1).bit_length()))
+        place = build.select(self.is_own(body, size), build.add(own, i64(1)), i64(0))
+        return self._store(body, place)
+
+    def is_own(self, body: Body, size: Value) -> Value:
+        """Whether blocks of a size are kept by thread."""
+        return body.builder.icmp_unsigned("<=", size, i64(_OWN_BYTES))
+
+    def lock(self, body: Body, store: Value) -> None:
+        """Locks a store."""
+        self._mutexes.lock(body, body.at(store, _STORE, "mutex"))
+
+    def unlock(self, body: Body, store: Value) -> None:
+        """Unlocks a store."""
+        self._mutexes.unlock(body, body.at(store, _STORE, "mutex"))
+
+    def head(self, body: Body, store: Value, place: Value) -> Value:
         """The address of the list of the class `place`."""
-        heads = self.at(body, "heads")
-        return body.builder.gep(heads, [i64(0), place], inbounds=True)
+        heads = body.at(store, _STORE, "heads")
+        return body.builder.gep(heads, [place], inbounds=True, source_etype=POINTER)
+
+    @contextmanager
+    def each_store(self, body: Body) -> Iterator[Value]:
+        """Repeats the code emitted inside for each store."""
+        build = body.builder
+        slot = body.local(I64)
+        build.store(i64(0), slot)
+        with body.loop() as stores:
+            place = build.load(slot, typ=I64)
+            body.go_if(body.equal(place, i64(1 + _OWN_STORES)), stores.after)
+            build.store(build.add(place, i64(1)), slot)
+            yield self._store(body, place)
+
+    def _store(self, body: Body, place: Value) -> Value:
+        return body.builder.call(self._store_at, [place])
+
+
+def _emit_store_at(program: Program) -> Value:
+    """``ptr store_at(i64 place)``: the address of a store; 0 is that of large blocks."""
+    stores = program.variable("stores", ir.ArrayType(_STORE.type, 1 + _OWN_STORES), 64)
+    body = program.define_private("store_at", POINTER, I64)
+    body.builder.ret(body.builder.gep(stores, [i64(0), *body.arguments], inbounds=True))
+    return body.function
+
+
+def _add_kept(body: Body, store: Value, amount: Value) -> None:
+    """Adds to the kept bytes of a store; its mutex is held."""
+    known = body.get(store, _STORE, "kept_bytes")
+    body.set(store, _STORE, "kept_bytes", body.builder.add(known, amount))
 
 
 def _emit_class_of(program: Program) -> Value:
@@ -130,7 +206,7 @@ def _emit_fresh(scratch: _Scratch) -> Value:
     with build.if_then(huge):
         # This is only a hint: it may fail, and then the pages are small.
         build.call(scratch.advise, [base, size, i32(_MADV_HUGEPAGE)])
-    turn = build.atomic_rmw("add", scratch.at(body, "stagger"), i64(1), "monotonic")
+    turn = build.atomic_rmw("add", scratch.stagger, i64(1), "monotonic")
     stagger = build.mul(build.and_(turn, i64(_STAGGERS - 1)), i64(_STAGGER_BYTES))
     staggered = build.icmp_unsigned(">=", size, i64(_STAGGERED_BYTES))
     offset = build.select(staggered, stagger, i64(0))
@@ -161,14 +237,15 @@ def _emit_malloc(scratch: _Scratch, release: Value) -> None:
     place = build.call(class_of, [needed, size_slot])
     size = build.load(size_slot, typ=I64)
     header_slot = body.local(POINTER)
-    head = scratch.head(body, place)
-    scratch.lock(body)
+    store = scratch.store_of(body, size)
+    head = scratch.head(body, store, place)
+    scratch.lock(body, store)
     kept = build.load(head, typ=POINTER)
     build.store(kept, header_slot)
     with build.if_then(body.differ(kept, NULL)):
         build.store(body.get(kept, _HEADER, "next"), head)
-        scratch.add(body, "kept_bytes", build.neg(size))
-    scratch.unlock(body)
+        _add_kept(body, store, build.neg(size))
+    scratch.unlock(body, store)
     for remedy in (None, release):
         with build.if_then(body.equal(build.load(header_slot, typ=POINTER), NULL)):
             if remedy is not None:  # no memory left: the kept blocks may be enough
@@ -179,7 +256,7 @@ def _emit_malloc(scratch: _Scratch, release: Value) -> None:
     build.ret(build.select(body.equal(header, NULL), NULL, block))
 
 
-def _emit_free(scratch: _Scratch, release: Value) -> None:
+def _emit_free(scratch: _Scratch, empty: Value) -> None:
     body = scratch.program.define("spaces_free", VOID, POINTER)
     (block,) = body.arguments
     build = body.builder
@@ -190,22 +267,25 @@ def _emit_free(scratch: _Scratch, release: Value) -> None:
     with build.if_then(build.icmp_unsigned(">", size, scratch.limit), likely=False):
         build.call(scratch.free, [body.get(header, _HEADER, "base")])
         build.ret_void()
-    head = scratch.head(body, body.get(header, _HEADER, "class"))
-    scratch.lock(body)
-    total = build.add(scratch.get(body, "kept_bytes"), size)
-    with build.if_then(build.icmp_unsigned(">", total, scratch.limit), likely=False):
+    store = scratch.store_of(body, size)
+    limit = build.select(scratch.is_own(body, size), scratch.own_limit, scratch.limit)
+    head = scratch.head(body, store, body.get(header, _HEADER, "class"))
+    scratch.lock(body, store)
+    total = build.add(body.get(store, _STORE, "kept_bytes"), size)
+    with build.if_then(build.icmp_unsigned(">", total, limit), likely=False):
         # Frees old sizes, or blocks of a pipeline that no longer runs would keep out new ones.
-        build.call(release, [])
+        build.call(empty, [store])
     body.set(header, _HEADER, "next", build.load(head, typ=POINTER))
     build.store(header, head)
-    scratch.add(body, "kept_bytes", size)
-    scratch.unlock(body)
+    _add_kept(body, store, size)
+    scratch.unlock(body, store)
     build.ret_void()
 
 
-def _emit_release_held(scratch: _Scratch) -> Value:
-    """``void release_held()``: empty every list; the mutex is held."""
-    body = scratch.program.define_private("release_held", VOID)
+def _emit_empty(scratch: _Scratch) -> Value:
+    """``void empty(ptr store)``: free all blocks of a store; its mutex is held."""
+    body = scratch.program.define_private("empty", VOID, POINTER)
+    (store,) = body.arguments
     build = body.builder
     place_slot = body.local(I64)
     build.store(i64(0), place_slot)
@@ -213,44 +293,61 @@ def _emit_release_held(scratch: _Scratch) -> Value:
         place = build.load(place_slot, typ=I64)
         body.go_if(body.equal(place, i64(_CLASSES)), classes.after)
         build.store(build.add(place, i64(1)), place_slot)
-        head = scratch.head(body, place)
+        head = scratch.head(body, store, place)
         with body.loop() as blocks:
             header = build.load(head, typ=POINTER)
             body.go_if(body.equal(header, NULL), blocks.after)
             build.store(body.get(header, _HEADER, "next"), head)
             build.call(scratch.free, [body.get(header, _HEADER, "base")])
-    scratch.set(body, "kept_bytes", i64(0))
+    body.set(store, _STORE, "kept_bytes", i64(0))
     build.ret_void()
     return body.function
 
 
-def _emit_release(scratch: _Scratch, release_held: Value) -> Value:
+def _emit_release(scratch: _Scratch, empty: Value) -> Value:
     body = scratch.program.define("spaces_scratch_release", VOID)
-    scratch.lock(body)
-    body.builder.call(release_held, [])
-    scratch.unlock(body)
+    with scratch.each_store(body) as store:
+        scratch.lock(body, store)
+        body.builder.call(empty, [store])
+        scratch.unlock(body, store)
     body.builder.ret_void()
     return body.function
 
 
 def _emit_bytes(scratch: _Scratch) -> None:
     body = scratch.program.define("spaces_scratch_bytes", I64)
-    scratch.lock(body)
-    kept = scratch.get(body, "kept_bytes")
-    scratch.unlock(body)
-    body.builder.ret(kept)
+    build = body.builder
+    sum_slot = body.local(I64)
+    build.store(i64(0), sum_slot)
+    with scratch.each_store(body) as store:
+        scratch.lock(body, store)
+        kept = body.get(store, _STORE, "kept_bytes")
+        scratch.unlock(body, store)
+        build.store(build.add(build.load(sum_slot, typ=I64), kept), sum_slot)
+    build.ret(build.load(sum_slot, typ=I64))
+
+
+def _emit_locks(scratch: _Scratch) -> None:
+    """All stores are locked in one order; everything else holds at most one."""
+    for step, change in (("lock", scratch.lock), ("unlock", scratch.unlock)):
+        body = scratch.program.define(f"spaces_scratch_{step}", VOID)
+        with scratch.each_store(body) as store:
+            change(body, store)
+        body.builder.ret_void()
 
 
 def scratch_module(limit: int = KEPT_BYTES) -> str:
     """The scratch memory's functions as LLVM IR text.
 
     Args:
-        limit: in bytes: if the kept blocks would exceed it, all of them go back to the C library.
+        limit: in bytes: if the large blocks that are kept would exceed it, all of them go back to
+            the C library. So do those of a thread, at a part of it.
     """
     scratch = _Scratch(limit)
-    release_held = _emit_release_held(scratch)
-    release = _emit_release(scratch, release_held)
+    empty = _emit_empty(scratch)
+    release = _emit_release(scratch, empty)
     _emit_malloc(scratch, release)
-    _emit_free(scratch, release_held)
+    _emit_free(scratch, empty)
     _emit_bytes(scratch)
-    return scratch.text()
+    _emit_locks(scratch)
+    return scratch.program.text()

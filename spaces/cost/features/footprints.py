@@ -194,10 +194,12 @@ class _TouchedBuffer:
     @cached_property
     def _apart(self) -> tuple[int, ...]:
         """For each dimension of an image but the innermost in memory: the distance in lines, within
-        their pages, between the places of two neighbors along it. Empty for an image without a
-        size, and for Funcs, because their storage depends on the schedule.
+        their pages, between the places of two neighbors along it. Empty for an image or output
+        without a size, and for other Funcs, because their storage depends on the schedule.
         """
-        extents = self.buffer.extents or ()
+        extents: tuple[SymbolicNumber, ...] = self.buffer.extents or ()
+        if self.buffer.func is not None and self.buffer.func.is_output:
+            extents = tuple(extent for _, extent in self.buffer.estimate or ())
         step, found = self.buffer.element_bytes, []
         for dimension in self.buffer.order[:-1] if extents else ():
             extent = extents[dimension]

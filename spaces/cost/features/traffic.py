@@ -27,7 +27,7 @@ from spaces.model.formulas.symbolic import (
 from spaces.model.schedules.domain_order import LoopKind
 
 STREAMS = 32
-"""How many rows a prefetcher follows at once."""
+"""How many rows the prefetcher of a cache follows at once."""
 
 
 @frozen
@@ -38,10 +38,12 @@ class Cache:
         bytes: how much it holds.
         is_even: whether it spreads all lines evenly, as last-level caches do. Else rows at few
             places of their pages take more room than their lines need.
+        streams: how many rows are followed at once while they move into it.
     """
 
     bytes: int
     is_even: bool = False
+    streams: int = STREAMS
 
 
 @define
@@ -103,6 +105,7 @@ class Traffic:
         self,
         stage: StageFeatures,
         buffer: str,
+        cache: Cache,
         fitting: SymbolicNumber,
         resident: int,
         price: Callable[[Footprint], SymbolicNumber],
@@ -114,9 +117,9 @@ class Traffic:
         Args:
             stage: the stage that reads ``buffer``, or computes it.
             buffer: a Func or an image.
+            cache: the cache.
             fitting: the least depth at which the working set fits.
-            resident: if ``fitting`` is at most this, the whole buffer is in the cache already; -1
-                for a buffer from outside.
+            resident: if ``fitting`` is at most this, the whole buffer is in the cache already.
             price: the cost to move a footprint once.
         """
         # The body around the loop that fits. The lanes of a vector are one body.
@@ -126,7 +129,11 @@ class Traffic:
             here = (moving == depth) & (fitting > resident)
             if not is_nowhere(here):
                 runs = stage.loops[depth - 1].runs if depth else 1
-                yield depth, here, runs * price(self._in_pieces(stage, buffer, depth))
+                yield (
+                    depth,
+                    here,
+                    runs * price(self._in_pieces(stage, buffer, depth, cache.streams)),
+                )
 
     def least(
         self,
@@ -164,7 +171,7 @@ class Traffic:
             least = minimum(least, where(depth >= fitting - 1, runs * body, inf))
         return where(fitting > resident_depth(features, buffer, buffer == stage.func), least, 0.0)
 
-    def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
+    def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int, streams: int) -> Footprint:
         """The footprint at a depth, with rows counted as the prefetcher finds them. If a loop
         inside touches more rows at once than it follows, a row counts each time that this loop
         comes back to it, at most once a line. Rows that join to a longer one count one by one if
@@ -175,7 +182,7 @@ class Traffic:
         rows, shortest = whole.rows, self.line_bytes / self.features.element_bytes(buffer)
         for inside in range(depth + 1, _bodies(stage) + 1):
             part = self.regions.footprint(stage, buffer, inside)
-            are_many = part.rows > STREAMS
+            are_many = part.rows > streams
             if not is_nowhere(are_many):
                 taken = sum(
                     count * maximum(1, length / maximum(inner, shortest))
@@ -200,15 +207,21 @@ def buffers_of(stage: StageFeatures) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*stage.work.buffers, stage.func)))
 
 
-def resident_depth(features: Features, buffer: str, is_written: bool) -> int:
-    """The loop depth at which a cache that holds the body also holds the whole buffer; -1 for
-    images and outputs, which come from outside and leave.
+def is_outside(features: Features, buffer: str) -> bool:
+    """Whether a buffer is an image or an output."""
+    return features.is_image[buffer] or features.func(buffer).is_output
 
-    A stage reads values that were computed inside the loops around the computation. It writes to
-    storage that is in the cache if the cache holds the whole storage.
+
+def resident_depth(features: Features, buffer: str, is_written: bool) -> int:
+    """The loop depth at which a cache that holds the body also holds the whole buffer.
+
+    A cache that holds all that a nest touches has images from before: what made them left them
+    there, or an earlier call. Likewise outputs stay for what follows. A stage reads values that
+    were computed inside the loops around the computation. It writes to storage that is in the cache
+    if the cache holds the whole storage.
     """
-    if features.is_image[buffer] or features.func(buffer).is_output:
-        return -1
+    if is_outside(features, buffer):
+        return 0
     func = features.func(buffer)
     return func.store_depth if is_written else func.depth
 

@@ -21,7 +21,13 @@ from spaces.cost.features.footprints import Footprint
 from spaces.cost.features.in_kernels import fits, kernel_of, kinds_around_storage, stage_threads
 from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
 from spaces.cost.features.thread_code import local_accesses, registers_available, thread_code
-from spaces.cost.features.traffic import Cache, Traffic, buffers_of, resident_depth
+from spaces.cost.features.traffic import (
+    Cache,
+    Traffic,
+    buffers_of,
+    is_outside,
+    resident_depth,
+)
 from spaces.cost.features.unfuse import unfuse
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, where
 from spaces.model.schedules.domain_order import LoopKind
@@ -163,9 +169,12 @@ class Roofline:
             runs, depth = _blocks(traffic.features, stage, buffer)
             return runs * traffic.regions.footprint(stage, buffer, depth).lines * _SECTOR_BYTES
         is_written = buffer == stage.func
-        fits = traffic.fitting_depth(stage, _last_cache(self.device))
-        depth = resident_depth(traffic.features, buffer, is_written)
-        moves = traffic.moves(stage, buffer, fits, depth, _lines)
+        cache = _last_cache(self.device)
+        fits = traffic.fitting_depth(stage, cache)
+        features = traffic.features
+        # What comes from outside, or leaves, moves at least once, whatever a cache holds.
+        depth = -1 if is_outside(features, buffer) else resident_depth(features, buffer, is_written)
+        moves = traffic.moves(stage, buffer, cache, fits, depth, _lines)
         lines = sum(where(here, body, 0.0) for _, here, body in moves)
         return lines * traffic.line_bytes
 

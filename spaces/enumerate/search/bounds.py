@@ -37,6 +37,7 @@ from spaces.enumerate.space.places import FuncPlaces
 from spaces.enumerate.space.process.final_funcs import final_funcs
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.enumerate.space.process.topics.orders import menu_of
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.formulas.symbolic import as_array
@@ -173,7 +174,10 @@ def _changes_readers(state: ProcessState, function: Function) -> bool:
     if given is None:
         may_inline = FuncPlaces.of(state.pipeline, state.choices, function.name).inline
         is_output = function.name in state.pipeline.outputs
-        may_reorder = not is_output and "reorder_storage" in state.choices.directives
+        may_reorder = not is_output and (
+            "reorder_storage" in state.choices.directives
+            or menu_of(state, function.name).may_reorder_storage
+        )
     else:
         may_inline, may_reorder = given.compute.is_inline, bool(given.storage_orders)
     return may_inline or may_reorder or len(function.types) > 1

@@ -1,5 +1,6 @@
 import ctypes
 import os
+from threading import Barrier, Thread
 
 import numpy as np
 import pytest
@@ -116,6 +117,44 @@ def test_a_freed_block_comes_back(size):
     assert other != block
     free(other)
     free(block)
+
+
+def _is_handed_over(size):
+    """Whether one of eight threads gets a block that this one freed."""
+    release_scratch()
+    own, others, all_have_one = malloc(size), [], Barrier(8)
+    free(own)
+
+    def take():
+        block = malloc(size)
+        others.append(block)
+        all_have_one.wait()
+        free(block)
+
+    threads = [Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(others)) == 8
+    return own in others
+
+
+def test_threads_keep_small_blocks_and_share_large_ones():
+    """Small ones may be in the caches of a core. Two threads share a store by chance: each time one
+    of eight has that of this thread by less than a half.
+    """
+    assert not all(_is_handed_over(5000) for _ in range(30))
+    assert all(_is_handed_over(9 * MIB) for _ in range(3))
+
+
+def test_a_thread_keeps_a_part_of_the_limit():
+    most = max(kept_limit() // 128, MIB)
+    blocks = [malloc(MIB * 3 // 4) for _ in range(most // MIB * 2 + 2)]
+    for block in blocks:
+        free(block)
+        assert scratch_bytes() <= most
+    assert scratch_bytes() > 0
 
 
 def test_kept_blocks_can_be_released():

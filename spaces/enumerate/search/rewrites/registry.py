@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spaces.enumerate.search.rewrites.across import find_chains
 from spaces.enumerate.search.rewrites.clone import find_clones
 from spaces.enumerate.search.rewrites.factor import find_factors
 from spaces.enumerate.search.rewrites.inline import find_funcs_to_inline
@@ -14,6 +15,7 @@ REWRITES: tuple[FindRewrites, ...] = (
     find_clones,
     find_wrappers,
     find_factors,
+    find_chains,
     find_stale_numbers,
     find_strips,
     find_funcs_to_inline,

@@ -42,6 +42,10 @@ class Shape:
         long_terms: the members of ``bound`` that are RVars with so many values, innermost first.
         shares: the members of ``free`` along which neighbors share something that they read: a read
             of another buffer does not depend on them.
+        across: the long member of ``free`` next to rows, if neighbors in a row are no neighbors
+            where they are read or written; else empty.
+        outermost: the outermost member of ``free`` in memory that has more than one value; empty if
+            none has.
         is_narrow: whether the innermost dimension is vectorized whole, as on CPUs those that are
             not long, but have more than a few values.
     """
@@ -60,6 +64,8 @@ class Shape:
     terms: tuple[str, ...] = ()
     long_terms: tuple[str, ...] = ()
     shares: frozenset[str] = frozenset()
+    across: str = ""
+    outermost: str = ""
     is_narrow: bool = False
 
     @property

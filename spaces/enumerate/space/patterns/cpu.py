@@ -44,6 +44,44 @@ def interleaved_lines(shape: Shape) -> Pattern | None:
     return build.done((outer, *rest(shape, (along,)), lines))
 
 
+def planes(shape: Shape) -> Pattern | None:
+    """For stages without a long dimension but rows, as the sums over each of ten images: the
+    outermost dimension in parallel, one value a task; inside, vectors along rows.
+    """
+    along = shape.outermost
+    if not along or along in shape.long or any(name != shape.rows for name in shape.long):
+        return None
+    build = PatternBuilder(shape)
+    rows = shape.rows if shape.rows != along else ""
+    vectors = build.vectors(rows) if rows else ()
+    outer = OrderedLoop(along, LoopKind.PARALLEL)
+    return build.done((outer, *rest(shape, (along, rows)), *vectors))
+
+
+def strips_across(shape: Shape) -> Pattern | None:
+    """Strips as in :func:`strips`, with a line in each lane of a vector: for Funcs off rows, whose
+    neighbors in a row are no neighbors where they are read or written.
+    """
+    along = shape.across
+    if not along or (not shape.stage and along == shape.rows):
+        return None
+    build = PatternBuilder(shape)
+    lines = build.split(along, f"{along}i", "tile")
+    lanes = OrderedLoop(build.split(lines, f"{along}v", "lanes"), LoopKind.VECTORIZED)
+    outer = (OrderedLoop(along, LoopKind.PARALLEL), OrderedLoop(lines))
+    return build.done((*outer, *rest(shape, (along,)), lanes))
+
+
+def vectors_across(shape: Shape) -> Pattern | None:
+    """Vectors as in :func:`vectors`, with a line in each lane, as in :func:`strips_across`."""
+    along = shape.across
+    if not along or (not shape.stage and along == shape.rows):
+        return None
+    build = PatternBuilder(shape)
+    lanes = OrderedLoop(build.split(along, f"{along}v", "lanes"), LoopKind.VECTORIZED)
+    return build.done((OrderedLoop(along), *rest(shape, (along,)), lanes))
+
+
 def tiles(shape: Shape) -> Pattern | None:
     """Tiles, whose rows run in parallel; inside, one line at a time with vectors along rows."""
     if len(shape.long) < 2 or shape.rows not in shape.long:

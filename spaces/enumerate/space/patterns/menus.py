@@ -17,6 +17,11 @@ from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Maker, Orders, Pattern, Shape
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS, ROOT_PATTERNS, make_pattern
 from spaces.enumerate.space.patterns.fitting_size import OutputLoops
+from spaces.enumerate.space.patterns.lanes import (
+    funcs_off_rows,
+    goes_along_rows,
+    storage_along_lanes,
+)
 from spaces.enumerate.space.patterns.tails import with_guarded_updates
 from spaces.enumerate.space.places import NO_PLACES, FuncPlaces
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
@@ -43,6 +48,7 @@ class FuncMenu:
         root: domain orders at root, by the name of their pattern.
         inner: domain orders at a loop, by the name of their pattern.
         factors: the menu of each parameter of these orders.
+        stores_along_lanes: whether the values of a vector are neighbors in storage.
     """
 
     function: Function
@@ -50,6 +56,7 @@ class FuncMenu:
     root: Mapping[str, Orders] = field(eq=False)
     inner: Mapping[str, Orders] = field(eq=False)
     factors: Mapping[str, tuple[int, ...]] = field(eq=False)
+    stores_along_lanes: bool
 
     @property
     def inlined(self) -> FuncSchedule:
@@ -59,8 +66,25 @@ class FuncMenu:
 
     def scheduled(self, orders: Orders, compute: LoopLevel, store: LoopLevel) -> FuncSchedule:
         """The entry of the Func with these domain orders at these levels."""
-        atomic = atomic_stages(self.function, orders)
-        return FuncSchedule(self.function.name, orders, compute, store, atomic=atomic)
+        return FuncSchedule(
+            self.function.name,
+            orders,
+            compute,
+            store,
+            storage_orders=() if compute.is_inline else self.storage_of(orders),
+            atomic=atomic_stages(self.function, orders),
+        )
+
+    def storage_of(self, orders: Orders) -> tuple[tuple[str, ...], ...]:
+        """The orders of storage for these domain orders; none where it is as written."""
+        if not self.stores_along_lanes:
+            return ()
+        return storage_along_lanes(self.function.args, orders)
+
+    @property
+    def may_reorder_storage(self) -> bool:
+        """Whether a domain order has another storage than the Func is written with."""
+        return any(map(self.storage_of, (*self.root.values(), *self.inner.values())))
 
 
 @frozen
@@ -78,6 +102,7 @@ class FixedMenu(FuncMenu):
             root={"given": entry.stages},
             inner={},
             factors={},
+            stores_along_lanes=False,
             entry=entry,
         )
 
@@ -119,6 +144,7 @@ def stage_shapes(
 ) -> Mapping[str, tuple[Shape, ...]]:
     """What patterns read of the stages of each Func, by the name of the Func."""
     extents = _extents(pipeline)
+    off_rows = funcs_off_rows(pipeline)
     sums = {function.name for function in pipeline.functions if adds_up(function)}
     found: dict[str, tuple[Shape, ...]] = {}
     for function in pipeline.functions:
@@ -126,7 +152,13 @@ def stage_shapes(
         own = extents.get(function.name, {})
         found[function.name] = tuple(
             _shape(
-                function, index, device, options, own | rvar_extents(pipeline, stage), reads_sums
+                function,
+                index,
+                device,
+                options,
+                own | rvar_extents(pipeline, stage),
+                reads_sums,
+                function.name in off_rows,
             )
             for index, stage in enumerate(function.stages)
         )
@@ -146,7 +178,8 @@ def _func_menu(
     if function.is_opaque:
         usual = _orders(("serial",), ROOT_PATTERNS, shapes, factors)
         places = FuncPlaces.of(pipeline, options, function.name)
-        return FuncMenu(function, places, usual, {} if is_output else usual, factors)
+        inner = {} if is_output else usual
+        return FuncMenu(function, places, usual, inner, factors, stores_along_lanes=False)
     guard = partial(with_guarded_updates, pipeline, function, options.long)
     root = guard(_orders(options.root, ROOT_PATTERNS, shapes, factors))
     if is_output:
@@ -161,6 +194,7 @@ def _func_menu(
         root=root,
         inner=inner,
         factors=factors,
+        stores_along_lanes=not is_output and "reorder_storage" not in options.directives,
     )
 
 
@@ -217,6 +251,7 @@ def _shape(
     options: Options,
     extents: Mapping[str, int],
     reads_sums: bool,
+    is_off_rows: bool,
 ) -> Shape:
     stage = function.stages[index]
     racing = racing_dimensions(function, index)
@@ -251,12 +286,14 @@ def _shape(
             "block": options.blocks,
         },
         shares=_shares(function, stage, free),
+        across=_across(function, long) if is_off_rows else "",
+        outermost=next((name for name in reversed(pure) if extents.get(name) != 1), ""),
         is_narrow=bool(narrow),
         short=_channels(free, options, extents),
         sums=adds_up(function),
         reads_sums=reads_sums,
         scatters=any(coordinate.loads for coordinate in stage.args[:1]),
-        scans=_goes_along_rows(stage, free),
+        scans=goes_along_rows(function, stage),
         terms=terms if is_shared else (),
         long_terms=terms,
     )
@@ -274,6 +311,11 @@ def _vectors_first(
     if several[:1] == list(short[:1]) and extents.get(after, options.long) >= options.long:
         several.sort(key=lambda name: name != after)
     return (*several, *(name for name in pure if name not in several))
+
+
+def _across(function: Function, long: Collection[str]) -> str:
+    """The first long dimension beside rows; empty without one."""
+    return next((name for name in function.args[1:] if name in long), "")
 
 
 def _reads_across(stage: Stage, free: tuple[str, ...]) -> bool:
@@ -298,15 +340,6 @@ def _shares(function: Function, stage: Stage, free: tuple[str, ...]) -> frozense
         if call.target != function.name
     ]
     return frozenset(name for name in free if any(name not in names for names in moved))
-
-
-def _goes_along_rows(stage: Stage, free: tuple[str, ...]) -> bool:
-    """Whether RVars alone give the first coordinate at which a stage writes."""
-    rvars = {r.name for r in stage.rvars}
-    return any(
-        not one.loads and not rvars.isdisjoint(one.names) and one.names.isdisjoint(free)
-        for one in stage.args[:1]
-    )
 
 
 def rvar_extents(pipeline: Pipeline, stage: Stage) -> dict[str, int]:
