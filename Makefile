@@ -32,8 +32,11 @@ types: $(STAMP)
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-logo
 
+# How many processes run tests at once: make test WORKERS=8 on a machine of eight cores.
+WORKERS = 2
+
 # With byte code on disk, even where the environment forbids it: tests start some 100 interpreters.
-TESTS = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+TESTS = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 unit: $(STAMP)
 	$(TESTS)

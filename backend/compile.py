@@ -45,8 +45,8 @@ from spaces.constraints.legality.preconditions import Precondition, size_precond
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.machine_code import CompiledModule, compile_module
-from spaces.markup.card import brief, card, few, listing
-from spaces.markup.element import tag
+from spaces.markup.card import Card, Listing, brief, card, few
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.expressions.message import shown
@@ -62,11 +62,11 @@ _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
 _SHOWN = 6
-"""A card in a notebook shows so many conditions on sizes."""
+"""A card shows so many conditions on sizes."""
 
 
 @define(eq=False, repr=False)
-class CompiledPipeline:
+class CompiledPipeline(ShowsCard):
     """Machine code of one pipeline under one schedule. Safe to run from several threads at once. A
     pickled one is verified and compiled again where it arrives.
 
@@ -95,10 +95,10 @@ class CompiledPipeline:
     def __attrs_post_init__(self) -> None:
         self._call = _Entry(self._module.address(entry_name(self.pipeline.name)))
 
-    def _repr_html_(self) -> str:
-        needed = (tag("p", brief(f"needs {one.condition}")) for one in self.preconditions)
+    def _card(self) -> Card:
+        needed = ((brief(f"needs {one.condition}"),) for one in self.preconditions)
         few_needed = few(needed, _SHOWN, "conditions on sizes")
-        return card(repr(self)[1:-1], "", few_needed, listing(str(self.schedule)))
+        return card(repr(self)[1:-1], "", few_needed, Listing(str(self.schedule)))
 
     def __str__(self) -> str:
         needed = [f"needs {one.condition}" for one in self.preconditions]

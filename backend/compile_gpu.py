@@ -53,8 +53,8 @@ from spaces.constraints.legality.given import check_given
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
-from spaces.markup.card import brief, card, few, listing
-from spaces.markup.element import tag
+from spaces.markup.card import Card, Listing, brief, card, few
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.expressions.definitions import expanded
@@ -74,11 +74,11 @@ CALLS = 16
 """For so many different sizes and parameters a pipeline keeps what it runs."""
 
 _SHOWN = 6
-"""A card in a notebook shows so many conditions on sizes."""
+"""A card shows so many conditions on sizes."""
 
 
 @frozen(eq=False, repr=False)
-class GpuPipeline:
+class GpuPipeline(ShowsCard):
     """The CUDA text of one pipeline under one schedule, and the host program that runs it. A
     pickled one is verified and compiled again where it arrives.
 
@@ -112,10 +112,10 @@ class GpuPipeline:
     def _found_unset(self) -> frozenset[str]:
         return frozenset(self.pipeline.output_arrays) - kept_buffers(self.pipeline)
 
-    def _repr_html_(self) -> str:
-        needed = (tag("p", brief(f"needs {one.condition}")) for one in self.preconditions)
+    def _card(self) -> Card:
+        needed = ((brief(f"needs {one.condition}"),) for one in self.preconditions)
         few_needed = few(needed, _SHOWN, "conditions on sizes")
-        return card(repr(self)[1:-1], "", few_needed, listing(str(self.schedule)))
+        return card(repr(self)[1:-1], "", few_needed, Listing(str(self.schedule)))
 
     def __str__(self) -> str:
         needed = [f"needs {one.condition}" for one in self.preconditions]

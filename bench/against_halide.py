@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import resource
 import statistics
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -33,6 +32,7 @@ from bench.contenders import (
     sizes_of,
     written,
 )
+from bench.page_faults import page_faults
 from spaces.apps.catalog import APPS
 from spaces.apps.timing import Timing, interleaved
 from spaces.backend.compile import compile_cpu
@@ -160,14 +160,6 @@ def _both(app: str, name: str) -> dict[str, Callable[[], Outputs]]:
 
 def _ours(app: str, name: str) -> Callable[[], Outputs]:
     return program(app, written(app, name), float_mode=FloatMode.FAST)
-
-
-def page_faults(run: Callable[[], object]) -> int:
-    """The number of pages that a run after another run gets from the system."""
-    run()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    run()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
 def apart(ours: Outputs, halide: Outputs) -> float:

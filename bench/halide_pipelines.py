@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from bench.against_halide import KEEPING, MEASURED, apart, page_faults, variables
+from bench.against_halide import KEEPING, MEASURED, apart, variables
 from bench.contenders import inputs_of, legal, pipeline_of, sizes_of, written
 from bench.hlpipe import SMALL, USUAL, Run, Sized
 from bench.machine import machine
+from bench.page_faults import page_faults
 from bench.processes import Contender, ContenderFailed
 from spaces.apps.catalog import APPS
 from spaces.apps.files import write_text

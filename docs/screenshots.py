@@ -1,5 +1,6 @@
 """Pictures of the pages for a person's eye: ``python -m docs.screenshots`` writes them to
-``out/screenshots``, at laptop and phone width, light and dark.
+``out/screenshots``, at laptop and phone width, light and dark; cards as terminals of three widths
+show them are beside.
 
 It needs a Chromium; ``make test`` does not run it. Pages of the site are among them if
 ``python -m docs.site`` has built it.
@@ -7,12 +8,15 @@ It needs a Chromium; ``make test`` does not run it. Pages of the site are among 
 
 from __future__ import annotations
 
+import io
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+
+from rich.console import Console
 
 import spaces
 from spaces.constraints.legality.verdict import Verdict
@@ -39,6 +43,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 WIDTHS = {"laptop": (1280, 3600), "phone": (500, 5200)}
 """Width and height of the window; a headless Chromium has at least 500 pixels."""
+
+TERMINALS = (40, 80, 120)
+"""Columns of terminals."""
 
 DARK = {"light": (), "dark": ("--force-dark-mode", "--blink-settings=preferredColorScheme=0")}
 
@@ -67,12 +74,34 @@ def _judged(app: str, schedule: str, device: str) -> Verdict:
     )
 
 
+def _terminals() -> Iterator[tuple[str, Path]]:
+    """Pictures of cards on terminals."""
+    for columns in TERMINALS:
+        console = Console(file=io.StringIO(), record=True, force_terminal=True, width=columns)
+        for one in _with_cards():
+            console.print(one, "")
+        picture = FOLDER / f"terminal_{columns}.svg"
+        console.save_svg(str(picture), title=f"{columns} columns")
+        yield f"terminal_{columns}", picture
+
+
+def _with_cards() -> Iterator[object]:
+    cpu, gpu = _judged("unsharp", "cpu", "cpu"), _judged("unsharp", "gpu", "sm_80")
+    yield from (spaces.device("cpu"), _judged("harris", "gpu", "cpu"))
+    for checked in (cpu, gpu):
+        assert isinstance(checked, spaces.CheckedSchedule)  # the app's own
+        yield from (checked.pipeline, checked, checked.nest, spaces.price(checked))
+        yield spaces.schedule_tree(checked.pipeline, checked.schedule)
+
+
 def addresses() -> Iterator[tuple[str, str]]:
     """The name and the address of each page; those of reports are written first."""
     for name, report in reports().items():
         page = FOLDER / f"{name}.html"
         report.write(page)
         yield name, page.resolve().as_uri()
+    for name, picture in _terminals():
+        yield name, picture.resolve().as_uri()
     for place in SITE_PAGES if SITE.exists() else ():
         path, mark, query = place.partition("?")
         name = path.removesuffix(".html").replace("/", "_")

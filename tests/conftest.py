@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from spaces.backend.cuda import emulator, sanitizers
 from spaces.backend.measuring import alone, process
 from spaces.enumerate.space.patterns.by_name import ROOT_PATTERNS
 from spaces.model import deadline
@@ -15,6 +16,7 @@ from tests.clocks import Clock
 from tests.differential.quick_code import quick_code
 from tests.examples import is_thorough, register_profiles
 from tests.forked import ForkedWorker
+from tests.precompiled import build_quickly
 
 register_profiles()
 
@@ -44,6 +46,15 @@ def _forked_workers() -> Iterator[None]:
     """Processes that measure are forked, unless a test asks for `started_workers`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(process, "Popen", ForkedWorker)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _precompiled() -> Iterator[None]:
+    """Emulators build their texts quickly."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(emulator, "build", build_quickly)
+        patch.setattr(sanitizers, "build", build_quickly)
         yield
 
 

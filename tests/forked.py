@@ -15,7 +15,7 @@ SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(
     [
         "tests.backend.measuring.ready",
-        "tests.halide_corpus.halide_side",
+        "tests.halide_corpus.ready",
     ]
 )
 

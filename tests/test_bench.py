@@ -20,7 +20,7 @@ PAGES = ("README.md", "docs/benchmarks.md")
 
 FREES = """
 import ctypes
-from bench.against_halide import page_faults
+from bench.page_faults import page_faults
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 def run():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -83,9 +84,24 @@ class TestStrategies(StrategyContract):
 
 
 class TestTuningStrategies(TuningStrategyContract):
+    """The first generations that a test asks for are those of the test before it; further ones are
+    made anew.
+    """
+
+    made: ClassVar = {}
+
     @pytest.fixture(autouse=True, params=TUNING)
     def _named(self, request):
         self.strategy = TUNING[request.param]
+        self.name, self.is_first = request.param, True
+
+    def generations(self, space):
+        is_first, self.is_first = self.is_first, False
+        if is_first and self.name in self.made:
+            return self.made[self.name]
+        found = super().generations(space)
+        self.made.setdefault(self.name, found)
+        return found
 
 
 class TestPatterns(PatternContract):

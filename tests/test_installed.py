@@ -42,7 +42,7 @@ if __name__ == "__main__":
     f = spaces.Func("f")
     f[x] = x * 2
     pipeline = spaces.pipeline(f, estimates={"f": (64,)})
-    with spaces.LocalMeasurer() as measurer:
+    with spaces.LocalMeasurer(workers=1) as measurer:
         [found] = measurer.measure(pipeline, [spaces.schedule(pipeline).schedule])
     print(found.outcome)
     print(apps.OWN, backend.OWN)

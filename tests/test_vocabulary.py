@@ -13,6 +13,7 @@ from spaces import CheckedSchedule, device, parse_schedule, verify
 
 ROOT = Path(__file__).parents[1]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+ROOMS = ("spaces", "backend", "apps")
 ENTRIES = dict(re.findall(r"^- \*\*(.+?)\*\*: (.*?)(?=\n- |\n\n|\Z)", GLOSSARY, re.M | re.S))
 
 SHARED = {
@@ -24,43 +25,33 @@ SHARED = {
 """Names that several modules define, each with the reason."""
 
 
+# Regular expressions, because to parse the product takes seconds.
+DEFINED = re.compile(r"^(?:class|def) (\w+)|^(\w+)(?:: .*| = .*)", re.MULTILINE)
+"""The classes, functions and names that a module defines at its top."""
+
+IMPORTED = re.compile(r"^from [\w.]+ import (\([^)]*\)|.*)", re.MULTILINE)
+"""What a module imports at its top."""
+
+TYPES = re.compile(
+    r"^class (_?[A-Z]+[a-z]\w*)|^([A-Z]+[a-z]\w*)(?:: TypeAlias)? = (?!Annotated\[)", re.MULTILINE
+)
+"""Classes, and public names of types; options of a command are neither."""
+
+
 @cache
-def parsed(path):
-    return ast.parse(path.read_text("utf-8"))
-
-
-def defined(path):
-    """The classes, functions and names that a module defines at its top."""
-    for node in parsed(path).body:
-        match node:
-            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
-                yield name, node
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                yield name, node
-            case ast.ImportFrom(names=names):
-                yield from ((alias.asname, node) for alias in names if alias.asname)
-
-
-def is_type(node):
-    """Whether it defines a class, or another name of a type; options of a command are neither."""
-    if isinstance(node, ast.ClassDef):
-        return True
-    value = getattr(node, "value", None)
-    if isinstance(node, ast.AnnAssign):
-        return ast.unparse(node.annotation) == "TypeAlias"
-    return isinstance(node, ast.Assign) and not ast.unparse(value).startswith("Annotated[")
+def texts():
+    """The text of each module of the product."""
+    paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+    return {path: path.read_text("utf-8") for path in paths}
 
 
 @cache
 def types():
     """For each class and public alias of a type in the product, the modules that define it."""
     found = defaultdict(list)
-    for folder in ("spaces", "backend", "apps"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            for name, node in defined(path):
-                is_private = name.startswith("_") and not isinstance(node, ast.ClassDef)
-                if re.fullmatch(r"_?[A-Z]+[a-z]\w*", name) and is_type(node) and not is_private:
-                    found[name].append(str(path.relative_to(ROOT)))
+    for path, text in texts().items():
+        for name in map("".join, TYPES.findall(text)):
+            found[name].append(str(path.relative_to(ROOT)))
     return found
 
 
@@ -71,14 +62,14 @@ def test_no_two_classes_share_a_name_but_those_with_a_reason():
 
 @cache
 def definitions():
-    """For each name that a module of the product defines, where it does; and the names of classes
-    and functions of the tests.
+    """For each name that a module of the product defines, the modules; and the names of classes and
+    functions of the tests.
     """
     found = defaultdict(list)
-    for folder in ("spaces", "backend", "apps"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            for name, node in defined(path):
-                found[name].append(node)
+    for path, text in texts().items():
+        imported = "\n".join(IMPORTED.findall(text))
+        for name in {*map("".join, DEFINED.findall(text)), *re.findall(r" as (\w+)", imported)}:
+            found[name].append(path)
     for path in (ROOT / "tests").rglob("*.py"):
         for name in re.findall(r"^(?:class|def) (\w+)", path.read_text("utf-8"), re.MULTILINE):
             found.setdefault(name, [])
@@ -86,11 +77,13 @@ def definitions():
 
 
 def members(owner):
-    """The names inside of what has this name."""
-    for node in definitions()[owner]:
-        for one in ast.walk(node):
-            yield getattr(one, "name", "")
-            yield getattr(getattr(one, "target", None), "id", "")
+    """The names inside of the classes with this name."""
+    for path in definitions()[owner]:
+        for node in ast.parse(texts()[path]).body:
+            if isinstance(node, ast.ClassDef) and node.name == owner:
+                for one in ast.walk(node):
+                    yield getattr(one, "name", "")
+                    yield getattr(getattr(one, "target", None), "id", "")
 
 
 @pytest.mark.parametrize("term", ENTRIES)

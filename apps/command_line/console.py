@@ -8,10 +8,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from spaces.markup.card import Tree
+from spaces.markup.card_terminal import tree_lines
 from spaces.markup.terminal import visible
 
 NUMBER_KINDS = (int, float)
@@ -32,6 +34,15 @@ def heading(text: str) -> None:
 def line(text: str) -> None:
     """Prints ordinary output, without wrapping or styles; Ctrl-C never cuts a line."""
     sys.stdout.write(f"{visible(text)}\n")
+
+
+def tree(shown: Tree, plain: str) -> None:
+    """Prints a tree as cards show it on a terminal, and as a plain text in a pipe."""
+    console = Console()
+    if console.is_terminal:
+        console.print(Group(*tree_lines(shown, console.width)))
+    else:
+        line(plain)
 
 
 def complain(text: str) -> None:

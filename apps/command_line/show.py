@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 
 from spaces.apps.catalog import find
-from spaces.apps.command_line.console import heading, line, table
+from spaces.apps.command_line.console import heading, line, table, tree
 from spaces.apps.command_line.options import DEFAULT, AppName, ScheduleFile, given_schedule
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.errors import CommandError
 from spaces.constraints.legality.judge import ask_matching, judge
 from spaces.constraints.rules.inlining import inline_size
+from spaces.markup.card import Tree
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.nest.nest_card import nest_tree
 from spaces.model.nest.nest_text import format_nests
 from spaces.model.nest.splits import OrderError
-from spaces.model.nest.tree import format_tree, schedule_tree
+from spaces.model.nest.tree import format_tree, schedule_tree, tree_rows
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
@@ -57,9 +59,11 @@ def show(app: AppName, schedule: ScheduleFile = DEFAULT, as_json: AsJson = False
     line(format_schedule(chosen, pipeline) or "(no directives: the default schedule)")
     _check_size(pipeline, chosen)
     heading("\nSchedule tree")
-    line(format_tree(schedule_tree(pipeline, chosen)))
+    made = schedule_tree(pipeline, chosen)
+    tree(Tree(tuple(tree_rows(made))), format_tree(made))
     heading("\nLoop nest")
-    line(_nest(pipeline, chosen))
+    nest = _nest(pipeline, chosen)
+    tree(nest_tree(nest), nest)
 
 
 def _check_size(pipeline: Pipeline, schedule: Schedule) -> None:

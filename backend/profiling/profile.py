@@ -7,10 +7,13 @@ from functools import cached_property
 
 from attrs import frozen
 
-from spaces.markup.card import card
-from spaces.markup.element import share_bar, table
+from spaces.markup.card import Card, Share, Table, WrittenNumber, card, more
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.amounts import amount
 from spaces.model.showing import few_lines
+
+_SHOWN = 12
+"""A card shows so many Funcs."""
 
 
 @frozen
@@ -38,7 +41,7 @@ class FuncTime:
 
 
 @frozen(repr=False)
-class Profile:
+class Profile(ShowsCard):
     """Where the time of a compiled pipeline goes, on this machine.
 
     Attributes:
@@ -102,8 +105,19 @@ class Profile:
     def __repr__(self) -> str:
         return f"<Profile of {self.pipeline}: {self.seconds * 1e3:,.3f} ms a run>"
 
-    def _repr_html_(self) -> str:
-        rows = [(*row[:2], share_bar(self.share(row[0])), *row[2:]) for row in self._rows()[:12]]
+    def _card(self) -> Card:
+        rows = tuple(
+            (
+                func,
+                WrittenNumber(share),
+                Share(self.share(func)),
+                WrittenNumber(time),
+                visits,
+                within,
+            )
+            for func, share, time, visits, within in self._rows()[:_SHOWN]
+        )
         about = f"{self.seconds * 1e3:,.3f} ms a run, {amount(self.threads, 'thread')}"
         columns = ("Func", "share", "", "time of all threads", "visits", "")
-        return card(f"Profile of {self.pipeline}", about, table(columns, rows))
+        left = more(len(self.funcs), _SHOWN, "Funcs")
+        return card(f"Profile of {self.pipeline}", about, Table(columns, rows), left)

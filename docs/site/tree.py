@@ -15,6 +15,7 @@ TREE: Mapping[str, tuple[str, ...]] = {
         "docs/tuning.md",
         "docs/halide_users.md",
         "docs/how_to/go_to_c.md",
+        "docs/how_to/look_at_a_schedule.md",
         "docs/how_to/read_a_report.md",
         "docs/how_to/run_on_a_gpu.md",
     ),

@@ -33,6 +33,8 @@ SHAPES = (
     Shape("f", 1, ("x", "y"), ("r.x",), ("x", "y"), _MENUS, sums=True),
     Shape("f", 0, ("x", "y", "c"), (), ("x", "y", "c"), _MENUS, reads_sums=True),
     Shape("f", 1, ("x", "y", "c"), ("r.x",), ("x", "y", "c"), _MENUS, sums=True),
+    Shape("f", 0, ("x", "y"), (), ("x",), _MENUS, outermost="y"),
+    Shape("f", 0, ("x", "y"), (), ("x", "y"), _MENUS, across="y", outermost="y"),
     Shape(
         "f",
         1,
@@ -44,7 +46,8 @@ SHAPES = (
         shares=frozenset({"c"}),
     ),
 )
-"""Stages with and without long, short and dependent dimensions and sums, and one of a single value.
+"""Stages with and without long, short and dependent dimensions and sums, one off rows, and one of a
+single value.
 """
 
 

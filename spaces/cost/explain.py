@@ -16,7 +16,8 @@ from spaces.cost.features.records import StageFeatures
 from spaces.cost.model import CostFunction, CostModel, UncertainModel
 from spaces.cost.price import SchedulePrice, price
 from spaces.cost.registry import cost_model, default_model
-from spaces.markup.card import card, listing
+from spaces.markup.card import Card, Cell, Table, WrittenNumber, card, few, more, paragraph
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.articles import shown_kind
 from spaces.model.schedules.schedule import StageOf
@@ -101,7 +102,7 @@ class PartDifference:
 
 
 @frozen(repr=False)
-class PriceDifference:
+class PriceDifference(ShowsCard):
     """Why one schedule costs more than another by a cost model, at the estimates.
 
     Attributes:
@@ -139,20 +140,21 @@ class PriceDifference:
         return self.first / self.second if self.second else math.copysign(math.inf, self.first)
 
     def __str__(self) -> str:
-        lines = [self._head()]
-        if self.chance_of_second is not None:
-            lines.append(
-                f"The second is the faster one with a chance of {self.chance_of_second:.0%}."
-            )
-        if not self.has_parts:
-            lines.append(f"{self.model} does not say what costs how much.")
-        elif not self.parts:
-            lines.append(f"Nothing differs that {self.model} prices.")
-        else:
+        lines = list(self._sentences())
+        if self.parts:
             head, *rows = _aligned(self.parts)
             lines += [head, few_lines(rows, _ROWS, "differences")]
             lines.append(few_lines(self.reasons, _ROWS, "reasons"))
         return "\n".join(lines)
+
+    def _sentences(self) -> Iterator[str]:
+        yield self._head()
+        if self.chance_of_second is not None:
+            yield f"The second is the faster one with a chance of {self.chance_of_second:.0%}."
+        if not self.has_parts:
+            yield f"{self.model} does not say what costs how much."
+        elif not self.parts:
+            yield f"Nothing differs that {self.model} prices."
 
     def _head(self) -> str:
         """``The first costs 3e+06 by reuse, the second 1e+06: the first costs 3.00 times ...``."""
@@ -168,8 +170,15 @@ class PriceDifference:
             return f"{costs}: the {dearer} costs {ratio - 1:.2%} more."
         return f"{costs}: the {dearer} costs {facts.as_ratio(ratio)} times as much."
 
-    def _repr_html_(self) -> str:
-        return card("Price difference", f"by {self.model}", listing(str(self)))
+    def _card(self) -> Card:
+        told = (paragraph(sentence) for sentence in self._sentences())
+        rows: list[tuple[Cell, ...]] = []
+        for stage, what, *numbers in map(_row, self.parts[:_ROWS]):
+            rows.append((stage, what, *map(WrittenNumber, numbers)))
+        parts = Table(_COLUMNS, tuple(rows)) if rows else None
+        left = more(len(self.parts), _ROWS, "differences")
+        reasons = few(((reason,) for reason in self.reasons), _ROWS, "reasons")
+        return card("Price difference", f"by {self.model}", told, parts, left, reasons)
 
     def __repr__(self) -> str:
         return outline(self)
@@ -336,14 +345,19 @@ def _stage(features: Features, part: PartDifference) -> StageFeatures | None:
     return None if func is None or part.stage >= len(func.stages) else func.stages[part.stage]
 
 
+_COLUMNS = ("stage", "what", "first", "second", "difference", "share")
+
+
+def _row(part: PartDifference) -> tuple[str, ...]:
+    costs = (f"{cost:,.4g}" for cost in (part.first, part.second))
+    share = "-" if part.share is None else f"{part.share:z.1%}"
+    stage = str(StageOf(part.func, part.stage))
+    return stage, part.what, *costs, f"{part.difference:+,.4g}", share
+
+
 def _aligned(parts: Iterable[PartDifference]) -> list[str]:
     """The lines of a table of parts, with their head."""
-    rows: list[tuple[str, ...]] = [("stage", "what", "first", "second", "difference", "share")]
-    for part in parts:
-        costs = (f"{cost:,.4g}" for cost in (part.first, part.second))
-        share = "-" if part.share is None else f"{part.share:z.1%}"
-        stage = str(StageOf(part.func, part.stage))
-        rows.append((stage, part.what, *costs, f"{part.difference:+,.4g}", share))
+    rows = [_COLUMNS, *map(_row, parts)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

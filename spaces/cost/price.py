@@ -12,14 +12,14 @@ from spaces.cost.errors import PartName, PriceParts
 from spaces.cost.features.features import Features
 from spaces.cost.model import CostFunction, CostModel, PartedModel
 from spaces.cost.registry import cost_model, default_model
-from spaces.markup.card import card
-from spaces.markup.element import share_bar, table, tag
+from spaces.markup.card import Card, Share, Table, WrittenNumber, card, more
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.articles import shown_kind
 from spaces.model.formulas.symbolic import as_array
 from spaces.model.showing import few_lines, outline
 
 _ROWS = 12
-"""A card in a notebook shows so many Funcs."""
+"""A card shows so many Funcs."""
 
 
 @frozen
@@ -40,7 +40,7 @@ class PricePart:
 
 
 @frozen(repr=False)
-class SchedulePrice:
+class SchedulePrice(ShowsCard):
     """The price of one schedule by a cost model, at the estimates.
 
     Attributes:
@@ -82,13 +82,15 @@ class SchedulePrice:
         width = max(map(len, self.by_func))
         return f"  {func:{width}}  {share:6.1%}  {cost:,.4g}" + (f": {told}" if told else "")
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         total = self.cost if self.cost and math.isfinite(self.cost) else math.inf
-        rows = [(f, c, f"{c / total:.1%}", share_bar(c / total)) for f, c in self.by_func.items()]
-        told = table(("Func", "cost", "share", ""), rows[:_ROWS]) if rows else None
-        left = len(rows) - _ROWS
-        more = tag("p", f"... and {left:,} more Funcs", class_="quiet") if left > 0 else None
-        return card("Price", f"{self.cost:,.6g} by {self.model}", told, more)
+        rows = [
+            (f, c, WrittenNumber(f"{c / total:.1%}"), Share(c / total))
+            for f, c in self.by_func.items()
+        ]
+        told = Table(("Func", "cost", "share", ""), tuple(rows[:_ROWS])) if rows else None
+        left = more(len(rows), _ROWS, "Funcs")
+        return card("Price", f"{self.cost:,.6g} by {self.model}", told, left)
 
     def __repr__(self) -> str:
         return outline(self)

@@ -1,5 +1,5 @@
-"""HTML and SVG as text, in which everything that a user named is escaped.
+"""Cards, HTML and SVG, in which everything that a user named is shown and nothing is obeyed.
 
-It knows nothing of pipelines: records that show themselves in notebooks, and whole pages, are made
-of its elements.
+It knows nothing of pipelines. Records say what stands on their cards, which notebooks and terminals
+read; whole pages are made of its elements.
 """

@@ -1,83 +1,204 @@
-"""What a record shows in a notebook: a small card that needs nothing from elsewhere.
+"""What a record shows of itself: a small card, as data.
 
-Its text takes the colours of the notebook, so it is light and dark with it; lines and surfaces are
-half transparent grays, and hues of medium lightness mark kinds.
+Notebooks read it as HTML (:mod:`spaces.markup.card_html`), terminals through rich
+(:mod:`spaces.markup.card_terminal`). A card says everything in words; styles only help the eye.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal, TypeAlias
 
-from spaces.markup.element import Child, Markup, joined, tag
+from attrs import frozen
 
-_STYLE = (
-    ".spaces-card{font:13px/1.45 system-ui,sans-serif;color:inherit;max-width:60rem;"
-    "border:1px solid rgba(128,128,128,.35);border-radius:6px;padding:.6em .8em;margin:.2em 0}"
-    ".spaces-card h4{margin:0 0 .4em;font-size:1.05em}"
-    ".spaces-card h4 small,.spaces-card .quiet{font-weight:400;opacity:.72}"
-    ".spaces-card p{margin:.3em 0}"
-    ".spaces-card pre{margin:.3em 0;padding:.4em .6em;background:rgba(128,128,128,.1);"
-    "border-radius:4px;overflow-x:auto;font:12px/1.5 ui-monospace,monospace;white-space:pre;"
-    "color:inherit;max-height:26em;overflow-y:auto}"
-    ".spaces-card table{border-collapse:collapse;margin:.3em 0;color:inherit;background:none}"
-    ".spaces-card th,.spaces-card td{text-align:left;padding:.15em .9em .15em 0;color:inherit;"
-    "background:none;border:0;vertical-align:top}"
-    ".spaces-card thead th{border-bottom:1px solid rgba(128,128,128,.4);opacity:.8}"
-    ".spaces-card td.n{text-align:right;font-variant-numeric:tabular-nums}"
-    ".spaces-card .ok,.spaces-card .bad,.spaces-card .open{font-weight:600;padding:0 .45em;"
-    "border-radius:3px;border:1px solid}"
-    ".spaces-card .ok{border-color:#2f9e6b;background:rgba(47,158,107,.18)}"
-    ".spaces-card .bad{border-color:#d9534f;background:rgba(217,83,79,.18)}"
-    ".spaces-card .open{border-color:#c08a1e;background:rgba(192,138,30,.18)}"
-    ".spaces-card .bar{display:inline-block;width:8em;height:.7em;background:rgba(128,128,128,.18);"
-    "border-radius:2px;overflow:hidden}"
-    ".spaces-card .fill{display:block;height:100%;background:#4c82d9}"
-    ".spaces-card svg{max-width:100%;height:auto}"
-    ".spaces-card svg text{font:12px system-ui,sans-serif;fill:currentColor}"
-    ".spaces-card .edge{fill:none;stroke:rgba(128,128,128,.8)}"
-    ".spaces-card .box{fill:rgba(76,130,217,.14);stroke:#4c82d9}"
-    ".spaces-card .input .box{fill:rgba(128,128,128,.12);stroke:rgba(128,128,128,.8)}"
-    ".spaces-card .output .box{fill:rgba(47,158,107,.16);stroke:#2f9e6b}"
-    ".spaces-card svg .quiet{opacity:.75;font-size:10px}"
+from spaces.markup.charts.chart import Chart
+from spaces.markup.graph import Cluster, Edge
+
+Style: TypeAlias = Literal[
+    "ok", "bad", "open", "strong", "quiet", "code", "store",
+    "serial", "parallel", "vectorized", "unrolled", "gpu_block", "gpu_thread",
+]  # fmt: skip
+"""What a piece of text is: a good, bad or undecided answer; a text that matters more or less than
+others; code; storage; or a kind of loop.
+"""
+
+
+@frozen
+class Styled:
+    """A piece of text with a style."""
+
+    style: Style
+    text: str
+
+
+Phrase: TypeAlias = "tuple[str | Styled, ...]"
+"""Pieces of text, one after the other."""
+
+
+def phrase_text(phrase: Phrase) -> str:
+    """The words of a phrase."""
+    return "".join(piece if isinstance(piece, str) else piece.text for piece in phrase)
+
+
+@frozen
+class Paragraph:
+    """A phrase on lines of its own."""
+
+    phrase: Phrase
+
+
+@frozen
+class Listing:
+    """Lines of a program or a schedule, as they stand."""
+
+    text: str
+
+
+@frozen
+class Bullets:
+    """Phrases in a list."""
+
+    items: tuple[Phrase, ...]
+
+
+@frozen
+class Noted:
+    """A line of a program or a schedule, and what there is to say about it."""
+
+    line: Phrase
+    notes: tuple[Phrase, ...]
+
+
+@frozen
+class Share:
+    """A share from 0 to 1, which a table shows as a bar."""
+
+    of_whole: float
+
+
+@frozen
+class WrittenNumber:
+    """A number as a table writes it, at the right: ``12.3%``."""
+
+    text: str
+
+
+Cell: TypeAlias = str | int | float | WrittenNumber | Share | None
+
+
+@frozen
+class Table:
+    """Rows under the names of columns."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@frozen
+class Facts:
+    """Names and values."""
+
+    named: Mapping[str, str]
+
+
+@frozen
+class TreeRow:
+    """A row of a tree: the rows after it that lie deeper are inside it."""
+
+    depth: int
+    phrase: Phrase
+
+
+@frozen
+class Tree:
+    """A tree, parents before children."""
+
+    rows: tuple[TreeRow, ...]
+
+
+@frozen
+class Graph:
+    """A graph, which notebooks draw.
+
+    Attributes:
+        clusters: its nodes.
+        edges: pairs of names; the second follows the first.
+        title: what it shows.
+        listed: the same as a table, for terminals.
+    """
+
+    clusters: tuple[Cluster, ...]
+    edges: tuple[Edge, ...]
+    title: str
+    listed: Table
+
+
+@frozen
+class CardChart:
+    """A chart, which only notebooks draw: what matters of its numbers stands beside it."""
+
+    chart: Chart
+
+
+CardPart: TypeAlias = (
+    Paragraph | Listing | Bullets | Noted | Table | Facts | Tree | Graph | CardChart
 )
 
 
-def card(title: str, about: Child = "", *body: Child) -> Markup:
+@frozen
+class Card:
     """A card.
 
-    Args:
+    Attributes:
         title: what the record is.
         about: a few words beside the title.
-        body: what stands below.
+        parts: what stands below.
     """
-    heading = tag("h4", title, joined(" ", tag("small", about)) if about else None)
-    style = tag("style", Markup(_STYLE))
-    return tag("div", style, heading, body, class_="spaces-card")
+
+    title: str
+    about: str
+    parts: tuple[CardPart, ...]
 
 
-def listing(text: str) -> Markup:
-    """Lines of a program or a schedule, as they stand."""
-    return tag("pre", text)
+def card(title: str, about: str, *parts: CardPart | Iterable[CardPart] | None) -> Card:
+    """A card of the parts that are there."""
+    found: list[CardPart] = []
+    for part in parts:
+        if isinstance(part, CardPart):
+            found.append(part)
+        elif part is not None:
+            found += part
+    return Card(title, about, tuple(found))
 
 
-def mark(kind: str, text: str) -> Markup:
-    """A short answer: ``ok``, ``bad`` or ``open``."""
-    return tag("span", text, class_=kind)
+def paragraph(*pieces: str | Styled) -> Paragraph:
+    """Pieces of text on lines of their own."""
+    return Paragraph(pieces)
 
 
-def facts(named: Mapping[str, Child]) -> Markup:
-    """Names and values, a row each; without those that are None."""
-    rows = [tag("tr", tag("th", n), tag("td", v)) for n, v in named.items() if v is not None]
-    return tag("table", rows)
+def marked(text: str, words: Collection[str], style: Style) -> Phrase:
+    """The text, in which some words have a style."""
+    pieces = re.split(r"(\w+)", text)
+    return tuple(Styled(style, one) if one in words else one for one in pieces if one)
 
 
-def few(items: Iterable[Child], most: int, rest: str) -> list[Child]:
-    """The first items; if there are more, the last place counts those left out."""
-    every = list(items)
-    if len(every) <= most:
-        return every
-    left = tag("p", f"... and {len(every) - most:,} more {rest}", class_="quiet")
-    return [*every[:most], left]
+def facts(named: Mapping[str, str | None]) -> Facts:
+    """Names and values, without those that are None."""
+    return Facts({name: value for name, value in named.items() if value is not None})
+
+
+def more(count: int, most: int, rest: str) -> tuple[Paragraph, ...]:
+    """Counts what is left out of ``count`` things if a card shows ``most``; nothing if all fit."""
+    if count <= most:
+        return ()
+    return (paragraph(Styled("quiet", f"... and {count - most:,} more {rest}")),)
+
+
+def few(items: Iterable[Phrase], most: int, rest: str) -> tuple[CardPart, ...]:
+    """The first phrases in a list; if there are more, a line counts those left out."""
+    every = tuple(items)
+    return (*((Bullets(every[:most]),) if every else ()), *more(len(every), most, rest))
 
 
 def brief(text: str, most: int = 160) -> str:

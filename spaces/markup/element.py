@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from spaces.markup.quantities import shown_number
+
 
 class Markup(str):
     """A text that is HTML already; every other text is escaped where an element takes it."""
@@ -83,8 +85,7 @@ def table(
 
 def _cell(cell: Child) -> Markup:
     if isinstance(cell, int | float):
-        shown = f"{cell:,}" if isinstance(cell, int) else f"{cell:,.4g}"
-        return tag("td", shown, class_="n")
+        return tag("td", shown_number(cell), class_="n")
     return tag("td", cell)
 
 

@@ -28,6 +28,11 @@ def shown_count(number: float) -> str:
     return f"{number:,.0f}"
 
 
+def shown_number(number: float) -> str:
+    """A number in a table: whole numbers with all digits, others with four."""
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.4g}"
+
+
 def shown_seconds(seconds: float) -> str:
     """A time: ``12.3 ms``, ``450 µs``."""
     for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):

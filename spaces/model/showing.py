@@ -7,8 +7,9 @@ that of directives; the printer registers itself::
     @shown.register
     def _(schedule: Schedule) -> str: ...
 
-In a notebook a record shows a card (``_repr_html_``), whose printer registers itself likewise, at
-:func:`shown_html`.
+In a notebook, and where rich prints it, a record shows a card
+(:class:`~spaces.markup.shows_card.ShowsCard`), whose maker registers itself likewise, at
+:func:`shown_card`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from typing import Any
 
 import attrs
 
-from spaces.markup.card import card, listing
-from spaces.markup.element import Markup
+from spaces.markup.card import Card, Listing, card
 
 MOST_LINES = 30
 """The most lines that a record prints."""
@@ -70,6 +70,6 @@ def shown(record: Any) -> str:
 
 
 @singledispatch
-def shown_html(record: Any) -> Markup:
-    """What a record shows in a notebook: a card with what it prints."""
-    return card(type(record).__name__, "", listing(str(record)))
+def shown_card(record: Any) -> Card:
+    """The card of a record: what it prints."""
+    return card(type(record).__name__, "", Listing(str(record)))

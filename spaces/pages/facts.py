@@ -11,12 +11,12 @@ from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
-from spaces.constraints.devices.device import CpuDevice, Device
+from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.features.features import Features
 from spaces.cost.features.records import FuncFeatures, LoopKey, StageFeatures
-from spaces.cost.features.structure_features import parallel_iterations
+from spaces.cost.features.structure_features import occupancy_on, parallel_iterations
 from spaces.cost.price import SchedulePrice, price
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array
@@ -148,6 +148,8 @@ class KernelFact:
     Attributes:
         block: the threads of a block along x, y and z.
         blocks: the blocks of the grid.
+        occupancy: the warps that a multiprocessor holds, as a share of the most; a thread is
+            assumed to take 64 registers, fewer in large blocks. None on a CPU.
     """
 
     name: str
@@ -155,6 +157,7 @@ class KernelFact:
     block: tuple[Amount, Amount, Amount]
     shared_bytes: Amount
     private_bytes: Amount
+    occupancy: float | None = None
 
 
 @frozen
@@ -214,6 +217,7 @@ def schedule_facts(checked: CheckedSchedule) -> ScheduleFacts:
             (number(one.block[0]), number(one.block[1]), number(one.block[2])),
             number(one.shared_bytes),
             number(one.private_bytes),
+            number(occupancy_on(device, one)) / 100 if isinstance(device, GpuDevice) else None,
         )
         for one in features.kernels
     )

@@ -14,7 +14,7 @@ from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, Judged
 from spaces.constraints.obligations.records import ProofReport
 from spaces.constraints.repairs.repair import Repair
 from spaces.markup.element import Child, Markup, joined, table, tag
-from spaces.markup.quantities import shown_bytes, shown_count, shown_seconds
+from spaces.markup.quantities import shown_bytes, shown_count, shown_seconds, shown_share
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.nest.splits import OrderError
@@ -228,11 +228,16 @@ def _kernels(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     rows = [
         (tag("span", one.name, data_func=one.name), shown_count(one.blocks),
          " × ".join(map(shown_count, one.block)), shown_bytes(one.shared_bytes),
-         shown_bytes(one.private_bytes))
+         shown_bytes(one.private_bytes),
+         "" if one.occupancy is None else shown_share(one.occupancy))
         for one in side.facts.kernels
     ]  # fmt: skip
-    columns = ("kernel", "blocks", "threads of a block", "shared memory", "each thread keeps")
-    return tag("div", table(columns, rows), class_="scroll")
+    columns = (
+        "kernel", "blocks", "threads of a block", "shared memory", "each thread keeps", "occupancy",
+    )  # fmt: skip
+    note = "Occupancy: the warps that a multiprocessor holds, of the most that it can hold, if a "
+    note += "thread takes 64 registers (fewer in large blocks)."
+    return tag("div", table(columns, rows), tag("p", note, class_="quiet"), class_="scroll")
 
 
 def _run(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:

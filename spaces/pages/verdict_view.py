@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
+from spaces.constraints.legality.placed_violations import marked_line
 from spaces.constraints.repairs.repair import Repair
 from spaces.constraints.rules.findings import Violation
 from spaces.markup.element import Markup, joined, tag
@@ -49,16 +50,8 @@ def _lines(schedule: Schedule, pipeline: Pipeline) -> Iterator[tuple[str, str]]:
 
 def _marked(text: str, loops: set[str]) -> Markup:
     """The text with the names of the loops at fault marked."""
-    parts: list[Markup | str] = []
-    word = ""
-    for character in f"{text}\0":
-        if character.isalnum() or character == "_":
-            word += character
-            continue
-        parts.append(tag("mark", word) if word in loops else word)
-        parts.append(character if character != "\0" else "")
-        word = ""
-    return joined(*parts)
+    pieces = marked_line(text, loops)
+    return joined(*(one if isinstance(one, str) else tag("mark", one.text) for one in pieces))
 
 
 def _violation(one: Violation) -> Markup:

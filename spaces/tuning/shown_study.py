@@ -1,14 +1,12 @@
-"""Studies as text, and as cards in notebooks."""
+"""Studies as text, and as cards in notebooks and terminals."""
 
 from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from spaces.markup.card import card, listing
+from spaces.markup.card import Card, CardChart, Listing, Share, Table, card
 from spaces.markup.charts.chart import without_hints
-from spaces.markup.charts.svg import chart_svg
-from spaces.markup.element import Markup, share_bar, table
 from spaces.model.amounts import amount
 from spaces.model.showing import few_lines
 from spaces.tuning.plots.charts import trials_chart
@@ -22,7 +20,7 @@ _MOST_LINES = 100
 """A text names so many trials at most, and shows fewer."""
 
 _SHOWN = 5
-"""A card in a notebook shows so many trials, the fastest ones."""
+"""A card shows so many trials, the fastest ones."""
 
 
 def study_text(study: Study) -> str:
@@ -45,25 +43,25 @@ def _lines(study: Study) -> list[str]:
     return [f"trial {one.number} ({one.proposal.source}): {one.result}" for one in first]
 
 
-def study_card(study: Study) -> str:
-    """A study as HTML: how far it is, its fastest trials, and the best schedule."""
+def study_card(study: Study) -> Card:
+    """A study as a card: how far it is, its fastest trials, and the best schedule."""
     about = f"{study.space.pipeline.name} for {study.space.device.name}"
     try:
-        return _card(study, about)
+        return _card_of_trials(study, about)
     except StoreError as error:
         return card(f"Study {study.id}", f"{about}: {error}")
 
 
-def _card(study: Study, about: str) -> str:
+def _card_of_trials(study: Study, about: str) -> Card:
     best = study.trial_log.ranked[:_SHOWN]
-    rows = [(t.number, t.proposal.source, t.ratio, share_bar(1 / t.ratio)) for t in best]
-    told = table(("trial", "from", "time / reference", ""), rows) if rows else None
+    rows = tuple((t.number, t.proposal.source, t.ratio, Share(1 / t.ratio)) for t in best)
+    told = Table(("trial", "from", "time / reference", ""), rows) if rows else None
     many = f"{about}: {study.told} of {amount(len(study.trial_log), 'trial')} measured"
-    schedule = listing(str(best[0].schedule)) if best else None
+    schedule = Listing(str(best[0].schedule)) if best else None
     return card(f"Study {study.id}", many, _drawn_progress(study), told, schedule)
 
 
-def _drawn_progress(study: Study) -> Markup | None:
+def _drawn_progress(study: Study) -> CardChart | None:
     """The fastest schedule against the number of results; None if the study has no result."""
     chart = trials_chart(study_progress(study.record()))
-    return None if chart is None else chart_svg(without_hints(chart))
+    return None if chart is None else CardChart(without_hints(chart))

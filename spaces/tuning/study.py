@@ -16,6 +16,8 @@ from spaces.cost.measurer import TIME, Measurement, Measurer, RunOutcome
 from spaces.cost.model import CostModel
 from spaces.cost.pool import MeasuringPool
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.markup.card import Card
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.articles import shown_kind
@@ -56,7 +58,7 @@ taken.
 
 
 @define(repr=False)
-class Study:
+class Study(ShowsCard):
     """The tuning of one pipeline at one size on one machine. A context manager.
 
     Every trial is in the store before it is measured, and its result right after. So a study may
@@ -96,7 +98,7 @@ class Study:
     def __str__(self) -> str:
         return study_text(self)
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         return study_card(self)
 
     def record(self) -> StudyRecord:

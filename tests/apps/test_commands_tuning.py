@@ -13,8 +13,10 @@ from rich.console import Console
 
 from spaces import (
     Calibration,
+    Measurement,
     Prices,
     RandomTrials,
+    RunOutcome,
     Study,
     TuningStore,
     compile_best,
@@ -55,6 +57,26 @@ def store(own, tmp_path_factory):
     return path
 
 
+class Steady:
+    """Each schedule computes the right values, half as fast as the one before."""
+
+    def __init__(self):
+        self.seconds = 1.0
+
+    def measure(self, pipeline, schedules):
+        return [self._measured(one) for one in schedules]
+
+    def _measured(self, schedule):
+        self.seconds *= 2
+        return Measurement(schedule, RunOutcome.CORRECT, "", (self.seconds,) * 6, (2.0,) * 6)
+
+
+@pytest.fixture
+def _without_a_clock(monkeypatch):
+    monkeypatch.setattr(tune, "tune_pipeline", partial(tune.tune_pipeline, measurer=Steady()))
+
+
+@pytest.mark.usefixtures("_without_a_clock")
 def test_a_study_is_summed_up_and_goes_on(own, tmp_path):
     path = tmp_path / "new.sqlite"
     arguments = ("tune", own, "--options", "small", "--store", path)
@@ -68,9 +90,8 @@ def test_a_study_is_summed_up_and_goes_on(own, tmp_path):
     assert same == again
 
 
-def test_a_study_keeps_what_is_scheduled(own, tmp_path, monkeypatch):
-    without_a_clock = partial(tune.tune_pipeline, measurer=FakeMeasurer())
-    monkeypatch.setattr(tune, "tune_pipeline", without_a_clock)
+@pytest.mark.usefixtures("_without_a_clock")
+def test_a_study_keeps_what_is_scheduled(own, tmp_path):
     (tmp_path / "kept.sched").write_text("twice.compute_root().vectorize(x, 8)\n")
     path = tmp_path / "kept.sqlite"
     kept = ("--keep", tmp_path / "kept.sched", "--options", "small", "--strategy", "random")
@@ -82,6 +103,7 @@ def test_a_study_keeps_what_is_scheduled(own, tmp_path, monkeypatch):
         assert len(trials) > 1
 
 
+@pytest.mark.usefixtures("_without_a_clock")
 def test_a_strategy_has_a_name(own, tmp_path):
     chosen = ("--strategy", "random", "--options", "small", "--trials", "3")
     path = tmp_path / "drawn.sqlite"

@@ -16,6 +16,7 @@ from tests.apps import (
 )
 from tests.apps.cases import written
 from tests.apps.runs import FEW, LARGE, SCHEDULES, SIZED, gpu_run, run
+from tests.differential.quick_code import quick_code
 from tests.examples import some
 
 FORMULAS = {
@@ -100,7 +101,8 @@ def test_pictures_may_begin_anywhere(name):
     def moved(ranges):
         return tuple((low + moves.get(d, 0), extent) for d, (low, extent) in enumerate(ranges))
 
-    compiled = compile_cpu(small.checked("cpu"), threads=2)
+    with quick_code():
+        compiled = compile_cpu(small.checked("cpu"), threads=2)
     read = {"input": shapes(small.inputs)["input"]}
 
     def displaced(inputs, sizes):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from attrs import evolve
 
 from spaces.cost.features.accesses import Course, stage_work
 from spaces.cost.features.features import read_extents
@@ -172,3 +173,11 @@ def test_a_coordinate_spans_at_most_the_values_that_it_can_have(
     (access,) = (a for a in accesses if a.buffer == "table")
     assert access.indices[0].most == most
     assert read_extents(access, {"x": 32, "y": 8}) == (span,)
+
+
+def test_a_shared_coordinate_moves_with_the_vars_of_each_stage() -> None:
+    """In the second stage, y is no Var, and moves nothing."""
+    first = _stage(IMAGE[X + Y, 0])
+    second = evolve(first, args=first.args[:1])
+    moves = [stage_work(stage).accesses[0].indices[0].moves for stage in (first, second, first)]
+    assert moves == [(("x", 1), ("y", 1)), (("x", 1),), (("x", 1), ("y", 1))]

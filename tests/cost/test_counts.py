@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
+import attrs
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -187,3 +189,34 @@ def test_open_numbers_execute_as_many_as_written_ones(tile: int, lanes: int) -> 
     (one,) = written.read_ints(sizes).func("f").stages
     (other,) = opened.read_ints({**sizes, "tile": tile, "lanes": lanes}).func("f").stages
     assert one.executed == other.executed
+
+
+def _every_formula(part: object) -> Iterator[Expr]:
+    """The formulas in all fields of a record, whatever their types."""
+    if isinstance(part, Expr):
+        yield part
+    elif isinstance(part, tuple):
+        for one in part:
+            yield from _every_formula(one)
+    elif attrs.has(type(part)):
+        for attribute in attrs.fields(type(part)):
+            yield from _every_formula(getattr(part, attribute.name))
+
+
+@pytest.mark.parametrize("loops", ["parallel(y)", "gpu_tile(x, y, xi, yi, 8, 4)"])
+def test_formulas_of_all_fields_are_read(loops: str) -> None:
+    x, y = Var("x"), Var("y")
+    inner, f = Func("inner"), Func("f")
+    inner[x, y] = ImageParam(Int32, 2, "input")[x, y]
+    f[x, y] = inner[x, y] + inner[x + 1, y]
+    pipe = pipeline(f)
+    chosen = parse_schedule(f"f.{loops}\ninner.compute_root()", pipe)
+    features = extract_features(pipe, chosen)
+    for func in features.funcs:
+        assert {*func.formulas} == {*_every_formula(func)}
+    assert features.names == {
+        n
+        for one in (*features.funcs, *features.kernels)
+        for leaf in _every_formula(one)
+        for n in leaf.names
+    }

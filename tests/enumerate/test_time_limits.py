@@ -269,7 +269,9 @@ def test_nothing_simple_is_legal_and_the_sentence_says_so(clock: Clock) -> None:
     too_long = schedule(blur()).split("x", "x", "xi", 100_000).schedule.of("blur_y")
     few = Options(root=("strips",), row_tiles=(32,), tiles=(8,), lanes=(1,))
     space = ScheduleSpace(blur(), FOUR_CORES, few, fixed=Schedule((too_long,)))
-    with pytest.raises(EmptySpaceError, match="No simple schedule is legal, and the search found"):
+    with pytest.raises(
+        EmptySpaceError, match=r"No simple .* search found no legal schedule of blur_y"
+    ):
         best(search(space, "reuse", "stagewise"))
 
 

@@ -224,7 +224,7 @@ def test_a_structure_counts_once() -> None:
         assert task.pricer.board.structures == number
 
 
-@pytest.mark.parametrize("stages", some([10, 12, 14]))
+@pytest.mark.parametrize("stages", some([8, 12, 14]))
 def test_chains_cost_no_more_than_with_all_numbers(
     monkeypatch: pytest.MonkeyPatch, stages: int
 ) -> None:

@@ -55,11 +55,11 @@ def _answer(name: str, sender: Connection) -> None:
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
-    found = _observed(cases()[name])
+    found = observed(cases()[name])
     sender.send((str(found.end), found.said))
 
 
-def _observed(case: Case) -> Outcome:
+def observed(case: Case) -> Outcome:
     """How a case ends in this process."""
     try:
         peer = build(case.algorithm.pipeline, case.schedule)

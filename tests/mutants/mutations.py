@@ -44,7 +44,7 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 }
 _FUNCTIONS = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil"}
 
-_NOT_ASKED = {"__repr__", "__str__", "__rich__", "_repr_pretty_", "_repr_html_", "__dir__"}
+_NOT_ASKED = {"__repr__", "__str__", "__rich__", "_repr_pretty_", "_repr_html_", "_card", "__dir__"}
 """Functions that print, where a change is seldom a mistake."""
 
 

@@ -133,6 +133,13 @@ def test_two_schedules_stand_side_by_side():
     assert titles == {"a0", "a1", "b0", "b1"}
 
 
+def test_kernels_have_their_occupancy():
+    """256 threads of 64 registers: 4 of the 8 warps each fill the registers, half of all warps."""
+    made = ShownSchedule("mine", judged(GPU, "blur_y.gpu_tile(x, y, xi, yi, 32, 8)"))
+    assert [one.occupancy for one in made.facts.kernels] == [0.5]
+    assert "occupancyblur_y120 k32 × 8 × 10 B0 B50.0 %" in Read(schedule_page([made])).text
+
+
 def test_devices_of_two_kinds_are_not_priced_against_each_other():
     gpu = "blur_y.gpu_tile(x, y, xi, yi, 32, 8); blur_x.compute_at(blur_y, x).gpu_threads(x, y)"
     made = spaces.report(judged(CPU, CPU_TEXT), judged(GPU, gpu))

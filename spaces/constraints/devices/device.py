@@ -18,13 +18,13 @@ from attrs import Factory, asdict, evolve, field, frozen
 
 from spaces.constraints.devices.present_gpu import NoGpuError, present_gpu
 from spaces.constraints.devices.products import GpuProduct, gpu_products, product_called
-from spaces.markup.card import card, facts
-from spaces.markup.element import Markup
+from spaces.markup.card import Card, card, facts
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.suggestions import suggestion
 
 
 @frozen(kw_only=True)
-class GpuDevice:
+class GpuDevice(ShowsCard):
     """The limits of one compute capability; SM is a streaming multiprocessor.
 
     Every number is the largest that is still allowed, or the size of a unit of allocation.
@@ -68,8 +68,8 @@ class GpuDevice:
     #: Shared memory, reserve included, is handed to blocks in multiples of this many bytes.
     shared_allocation_unit_bytes: int
 
-    def _repr_html_(self) -> str:
-        return _card(self, self.product)
+    def _card(self) -> Card:
+        return _limits_card(self, self.product)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.product}, {self.sm_count} multiprocessors"
@@ -81,7 +81,7 @@ class GpuDevice:
 
 
 @frozen(kw_only=True)
-class CpuDevice:
+class CpuDevice(ShowsCard):
     """One CPU: cores, the caches that one core sees, and the width of its vectors.
 
     A cache size of 0 means that the CPU has no cache of that level.
@@ -100,8 +100,8 @@ class CpuDevice:
     #: The bits that a unit computes at once; an instruction on a wider vector takes it twice.
     unit_bits: int = field(default=Factory(lambda self: self.vector_bits, takes_self=True))
 
-    def _repr_html_(self) -> str:
-        return _card(self, self.model)
+    def _card(self) -> Card:
+        return _limits_card(self, self.model)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.model}, {self.cores} cores, vectors of {self.vector_bits} bits"
@@ -126,8 +126,8 @@ _FALLBACK_VECTOR_BITS = 128
 _UNIT_BITS = {"znver1": 128, "znver4": 256}
 
 
-def _card(device: Device, about: str) -> Markup:
-    """What a device shows in a notebook: its limits."""
+def _limits_card(device: Device, about: str) -> Card:
+    """The limits of a device."""
     limits = {
         name.replace("_", " "): f"{value:,}"
         for name, value in asdict(device).items()

@@ -10,13 +10,14 @@ from attrs import field, frozen
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.legality.advise import advise
+from spaces.constraints.legality.placed_violations import placed_violations
 from spaces.constraints.rules.findings import Advice, Violation, sentence_at, stated_under
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rounding import Rounding, roundings
 from spaces.constraints.rules.rule import Check
 from spaces.constraints.sizes.kernels import Kernel, kernels
-from spaces.markup.card import card, few, listing, mark
-from spaces.markup.element import tag
+from spaces.markup.card import Card, Listing, Styled, card, few, more, paragraph
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.expressions.expr import Expr
@@ -28,7 +29,7 @@ from spaces.model.showing import few_lines
 from spaces.model.suggestions import some_of
 
 _SHOWN = 12
-"""A card in a notebook shows so many violations, or pieces of advice."""
+"""A card shows so many violations, or pieces of advice."""
 
 
 @frozen(repr=False)
@@ -61,7 +62,7 @@ class SizeCondition:
 
 
 @frozen(repr=False)
-class CheckedSchedule:
+class CheckedSchedule(ShowsCard):
     """A schedule that is legal for a device; only ``verify`` makes one.
 
     Attributes:
@@ -149,14 +150,13 @@ class CheckedSchedule:
             return head
         return f"{head}\nAdvice:\n" + few_lines((f"  {one}" for one in self.advice), rest="pieces")
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
+        advice = few(((str(one),) for one in self.advice), _SHOWN, "pieces of advice")
+        exact = "; its results are exact" if self.is_exact else f"; {self.rounding[0]}"
+        answer = paragraph(Styled("ok", "legal"), exact)
+        schedule = Listing(str(self.schedule))
         about = f"for {self.device.name}"
-        advice = few((tag("p", str(one)) for one in self.advice), _SHOWN, "pieces of advice")
-        exact = " exact results" if self.is_exact else f" {self.rounding[0]}"
-        answer = [mark("ok", "legal"), exact]
-        return card(
-            f"Schedule of {self.pipeline.name}", about, answer, listing(str(self.schedule)), advice
-        )
+        return card(f"Schedule of {self.pipeline.name}", about, answer, schedule, advice)
 
     def __repr__(self) -> str:
         return f"<CheckedSchedule of {self.pipeline.name} for {self.device.name}>"
@@ -182,7 +182,7 @@ class JudgedSchedule:
 
 
 @frozen(repr=False)
-class Illegal:
+class Illegal(ShowsCard):
     """A schedule that is not legal, with all violations.
 
     Attributes:
@@ -209,10 +209,15 @@ class Illegal:
     def __str__(self) -> str:
         return few_lines(map(str, self.violations), rest="violations")
 
-    def _repr_html_(self) -> str:
-        found = (tag("p", tag("b", one.rule), f" {one.message}") for one in self.violations)
-        answer = [mark("bad", "illegal"), f" {amount(len(self.violations), 'violation')}"]
-        return card("Verdict", "", answer, few(found, _SHOWN, "violations"))
+    def _card(self) -> Card:
+        count = len(self.violations)
+        answer = paragraph(Styled("bad", "illegal"), f": {amount(count, 'violation')}")
+        judged = self.judged
+        schedule = judged.schedule if judged else None
+        placed = placed_violations(self.violations[:_SHOWN], schedule)
+        title = f"Schedule of {judged.pipeline.name}" if judged else "Verdict"
+        about = f"for {judged.device.name}" if judged else ""
+        return card(title, about, answer, placed, more(count, _SHOWN, "violations"))
 
     def __repr__(self) -> str:
         rules = some_of(list(dict.fromkeys(violation.rule for violation in self.violations)))

@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 from attrs import field, frozen
 
-from spaces.markup.card import card, few, mark
-from spaces.markup.element import tag
+from spaces.markup.card import Card, Style, Styled, card, few, paragraph
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.amounts import amount, named_numbers
 from spaces.model.expressions.expr import Expr
 from spaces.model.showing import few_lines
@@ -122,7 +122,7 @@ class Unknown:
 
 Outcome: TypeAlias = Proven | Refuted | Unknown
 
-_ANSWERS: Mapping[type[Outcome], tuple[str, str]] = {
+_ANSWERS: Mapping[type[Outcome], tuple[Style, str]] = {
     Proven: ("ok", "proven"),
     Refuted: ("bad", "refuted"),
     Unknown: ("open", "unknown"),
@@ -131,7 +131,7 @@ _ANSWERS: Mapping[type[Outcome], tuple[str, str]] = {
 
 
 @frozen
-class Proof:
+class Proof(ShowsCard):
     """One obligation, its result, and the time that it took.
 
     Attributes:
@@ -144,9 +144,10 @@ class Proof:
     seconds: float
     solver_seconds: float = 0.0
 
-    def _repr_html_(self) -> str:
-        kind, answer = _ANSWERS[type(self.outcome)]
-        return card("Proof", self.obligation.kind, mark(kind, answer), tag("p", str(self)))
+    def _card(self) -> Card:
+        answer = Styled(*_ANSWERS[type(self.outcome)])
+        told = str(self).removeprefix(answer.text)
+        return card("Proof", self.obligation.kind, paragraph(answer, told))
 
     def __str__(self) -> str:
         match self.outcome:
@@ -159,7 +160,7 @@ class Proof:
 
 
 @frozen(repr=False)
-class ProofReport:
+class ProofReport(ShowsCard):
     """The proofs about one loop nest. A proven obligation holds for all calls in which arithmetic
     of coordinates stays within int32 (``docs/language.md``).
 
@@ -176,13 +177,13 @@ class ProofReport:
         lines += map(str, (*self.refuted, *self.unknown))
         return few_lines(lines, rest="obligations that are not proven")
 
-    def _repr_html_(self) -> str:
-        answers = [mark("ok", f"{len(self.proven):,} proven")]
-        answers += [mark("bad", f"{len(self.refuted):,} refuted")] * bool(self.refuted)
-        answers += [mark("open", f"{len(self.unknown):,} unknown")] * bool(self.unknown)
-        told = (tag("p", str(proof)) for proof in (*self.refuted, *self.unknown))
+    def _card(self) -> Card:
+        answers: list[str | Styled] = [Styled("ok", f"{len(self.proven):,} proven")]
+        answers += [", ", Styled("bad", f"{len(self.refuted):,} refuted")] * bool(self.refuted)
+        answers += [", ", Styled("open", f"{len(self.unknown):,} unknown")] * bool(self.unknown)
+        told = ((str(proof),) for proof in (*self.refuted, *self.unknown))
         about = f"{amount(len(self.proofs), 'obligation')} in {self.seconds:.2f} s"
-        return card("Proofs", about, [[one, " "] for one in answers], few(told, 8, "obligations"))
+        return card("Proofs", about, paragraph(*answers), few(told, 8, "obligations"))
 
     def __repr__(self) -> str:
         return f"<ProofReport: {self._summary}>"

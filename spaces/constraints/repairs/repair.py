@@ -17,7 +17,8 @@ from spaces.constraints.repairs.ranked_edit import RankedEdit
 from spaces.constraints.repairs.reset import reset_funcs
 from spaces.constraints.repairs.search import Culprits, Search
 from spaces.constraints.repairs.stating import state_edits
-from spaces.markup.card import card, listing
+from spaces.markup.card import Bullets, Card, card, paragraph
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline, OutOfTime
 from spaces.model.expressions.numbers import seconds_given
@@ -36,7 +37,7 @@ schedule.
 
 
 @frozen
-class Repair:
+class Repair(ShowsCard):
     """The nearest legal schedule, if one was found.
 
     Attributes:
@@ -63,8 +64,10 @@ class Repair:
         """The number of changed decisions."""
         return sum(edit.changes for edit in self.edits)
 
-    def _repr_html_(self) -> str:
-        return card("Repair", self.answer, listing(str(self)))
+    def _card(self) -> Card:
+        head, *rest = str(self).splitlines()
+        items = tuple((line.strip(),) for line in rest)
+        return card("Repair", self.answer, paragraph(head), Bullets(items) if items else None)
 
     def __str__(self) -> str:
         edits = "\n".join(f"  {edit.text}" for edit in self.edits)

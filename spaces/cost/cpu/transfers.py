@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -56,15 +56,22 @@ def list_transfers(features: Features) -> list[Transfer]:
         if stage.loops and not stage.work.is_undefined
         for buffer in buffers_of(stage)
     ]
+    # Few buffers have several movers, so few loops need a count.
+    movers = Counter((buffer, buffer == stage.func) for stage, buffer, _ in moving)
     sharing = Counter(
-        _shared(stage, buffer, loop) for stage, buffer, loops in moving for loop in loops
+        _shared(stage, buffer, loop)
+        for stage, buffer, loops in moving
+        if movers[buffer, buffer == stage.func] > 1
+        for loop in loops
     )
     return [
         Transfer(
             stage,
             buffer,
             resident_depth(features, buffer, buffer == stage.func),
-            tuple(_place(sharing, stage, buffer, loop) for loop in loops),
+            _places(sharing, stage, buffer, loops)
+            if movers[buffer, buffer == stage.func] > 1
+            else (_alone(stage, buffer),) * len(loops),
         )
         for stage, buffer, loops in moving
     ]
@@ -74,15 +81,20 @@ def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> TransferPlace:
     return (buffer, buffer == stage.func, loop)
 
 
-def _place(
-    sharing: Mapping[TransferPlace, int], stage: StageFeatures, buffer: str, loop: LoopKey
-) -> TransferPlace:
-    """The place of a transfer. A stage moves a buffer in one of its loops only. So all loops that
-    no other stage shares have the same place.
-    """
-    together = _shared(stage, buffer, loop)
-    is_shared = sharing[together] > 1
-    return together if is_shared else (buffer, buffer == stage.func, stage.func, stage.index)
+def _alone(stage: StageFeatures, buffer: str) -> TransferPlace:
+    """The place of all loops that no other stage shares: a stage moves a buffer in one of them."""
+    return (buffer, buffer == stage.func, stage.func, stage.index)
+
+
+def _places(
+    sharing: Mapping[TransferPlace, int],
+    stage: StageFeatures,
+    buffer: str,
+    loops: Sequence[LoopKey],
+) -> tuple[TransferPlace, ...]:
+    """The places of a transfer of a buffer that several stages move."""
+    together = (_shared(stage, buffer, loop) for loop in loops)
+    return tuple(one if sharing[one] > 1 else _alone(stage, buffer) for one in together)
 
 
 def caches(core: Core) -> Iterator[tuple[TermKind[Footprint], Cache]]:
@@ -101,15 +113,18 @@ def transfer_cycles(
     transfers with the same place have one number.
     """
     traffic = Traffic(unfuse(features), core.device.cache_line_bytes)
+    # The order of a sum must not depend on the numbers: sums of floats do.
+    places = dict.fromkeys(place for transfer in transfers for place in transfer.places)
     speedups = {(one.func, one.index): core.cores_busy(one.loops) for one in features.stages}
     for kind, cache in caches(core):
-        yield kind, _moves(core, traffic, transfers, speedups, kind, cache)
+        yield kind, _moves(core, traffic, transfers, places, speedups, kind, cache)
 
 
 def _moves(
     core: Core,
     traffic: Traffic,
     transfers: list[Transfer],
+    places: Iterable[TransferPlace],
     speedups: Mapping[tuple[str, int], SymbolicNumber],
     kind: TermKind[Footprint],
     cache: Cache,
@@ -118,10 +133,7 @@ def _moves(
 
     Stages in one loop body that read the same data move it once.
     """
-    # The order of the sum must not depend on the numbers: sums of floats do.
-    moved: dict[TransferPlace, SymbolicNumber | None] = dict.fromkeys(
-        place for transfer in transfers for place in transfer.places
-    )
+    moved: dict[TransferPlace, SymbolicNumber | None] = dict.fromkeys(places)
     fitting = {
         (stage.func, stage.index): traffic.fitting_depth(stage, cache)
         for stage in traffic.features.stages

@@ -265,27 +265,37 @@ class _AffineReader:
 
     Attributes:
         coordinates: the names of these Vars and RVars.
+        reduced: the names of the RVars.
         moved_by: for each node of the stage the coordinates that change its value; empty for a
             value that is the same in every evaluation. Each RVar may change the value of a read:
             the stage may write there.
     """
 
     coordinates: frozenset[str]
+    reduced: frozenset[str]
     moved_by: Mapping[Expr, frozenset[str]] = field(eq=False)
 
     @staticmethod
     def of(stage: Stage) -> _AffineReader:
         coordinates = frozenset(stage.dimensions)
         reduced = coordinates - {*stage.pure_vars}
+        every = (*stage.values, *stage.args, *stage.predicates)
+        return _AffineReader.of_nodes(every, coordinates, reduced)
+
+    @staticmethod
+    def of_nodes(
+        nodes: tuple[Expr, ...], coordinates: frozenset[str], reduced: frozenset[str]
+    ) -> _AffineReader:
+        """The reader of some nodes and all that they are made of."""
         moved_by: dict[Expr, frozenset[str]] = {}
-        for node in walk(*stage.values, *stage.args, *stage.predicates):
+        for node in walk(*nodes):
             if isinstance(node, Variable):
                 moved_by[node] = coordinates & {node.name}
             else:
                 moved_by[node] = frozenset().union(*(moved_by[c] for c in node.children))
             if isinstance(node, Call) and node.args:
                 moved_by[node] |= reduced
-        return _AffineReader(coordinates, moved_by)
+        return _AffineReader(coordinates, reduced, moved_by)
 
     def computed(self, values: tuple[Expr, ...]) -> Iterator[Expr]:
         """The nodes of computed values. Coordinates of reads that are affine are addresses, and are
@@ -336,6 +346,9 @@ class _AffineReader:
         )
 
     def _coordinate(self, arg: Expr) -> _Coordinate:
+        return _coordinate_of(arg, self.coordinates, self.reduced)
+
+    def find_coordinate(self, arg: Expr) -> _Coordinate:
         """``arg`` as an affine map; looks through clamps and mirrors."""
         terms: dict[str, Fraction] = {}
         affine = self._affine(arg, terms, Fraction(1))
@@ -391,6 +404,14 @@ class _AffineReader:
         if not any(self.moved_by[a] for a in args):
             return Fraction(0), Course.AFFINE
         return None
+
+
+@lru_cache(maxsize=1 << 14)
+def _coordinate_of(arg: Expr, coordinates: frozenset[str], reduced: frozenset[str]) -> _Coordinate:
+    """A coordinate of the stages with these Vars and RVars. A stage has most coordinates in common
+    with itself before another Func was inlined.
+    """
+    return _AffineReader.of_nodes((arg,), coordinates, reduced).find_coordinate(arg)
 
 
 def _at_least(

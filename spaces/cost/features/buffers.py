@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from attrs import field, frozen
 
@@ -38,6 +38,19 @@ class MemoryBuffer:
     extents: tuple[SymbolicNumber, ...] | None = field(eq=_comparable)
     estimate: tuple[tuple[int, int], ...] | None
     steps: tuple[int | None, ...]
+
+    @property
+    def storage(self) -> Hashable:
+        """Equal for two buffers of one name that lie alike in memory, though the loops of the Func
+        may differ: its touched parts and its lines are the same.
+        """
+        func = self.func
+        if func is None:
+            return self
+        is_fixed = all(isinstance(extent, int | float) for extent in func.allocated)
+        allocated = func.allocated if is_fixed else id(func)
+        place = self.name, self.order, self.element_bytes, self.estimate, self.steps
+        return *place, func.is_output, allocated
 
     def touched(
         self, indices: Sequence[Index], extents: Mapping[str, SymbolicNumber]

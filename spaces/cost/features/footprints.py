@@ -24,6 +24,7 @@ from spaces.model.formulas.symbolic import (
     minimum,
     where,
 )
+from spaces.model.schedules.domain_order import LoopKind
 
 PAGE_BYTES = 4096
 """Lines that are a multiple of this apart compete for the same few places of a cache: it is the
@@ -83,7 +84,7 @@ class Regions:
     features: Features
     line_bytes: int
     _around: dict[str, FuncSurroundings] = field(init=False)
-    _touched: dict[tuple[str, int, str], _TouchedBuffer] = field(init=False, factory=dict)
+    _touched: dict[tuple[str, int, str], TouchedBuffer] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._around = surroundings(self.features)
@@ -98,28 +99,29 @@ class Regions:
 
     def footprint(self, stage: StageFeatures, buffer: str, depth: int) -> Footprint:
         """The part of ``buffer``, or of its own Func, that ``stage`` touches at ``depth``."""
-        return self._touched_buffer(stage, buffer).footprint(depth)
+        return self.touched(stage, buffer).footprint(depth)
 
     def least(self, stage: StageFeatures, buffer: str, depth: int) -> tuple[Footprint, Footprint]:
         """Two lower bounds: the footprint of any larger part of the buffer has at least as many
         lines and rows as one of them. In the first, no dimension is touched whole; in the second,
         the innermost one is. Their values have neighbors, as those of a larger part may have.
         """
-        return self._touched_buffer(stage, buffer).least(depth)
+        return self.touched(stage, buffer).least(depth)
 
-    def _touched_buffer(self, stage: StageFeatures, buffer: str) -> _TouchedBuffer:
+    def touched(self, stage: StageFeatures, buffer: str) -> TouchedBuffer:
+        """What ``stage`` touches of a buffer that it reads, or of its own Func, at each depth."""
         key = (stage.func, stage.index, buffer)
         found = self._touched.get(key)
         if found is None:
             around, place = self._around[stage.func], self.features.buffer(buffer)
-            found = self._touched[key] = _TouchedBuffer.of(
+            found = self._touched[key] = TouchedBuffer.of(
                 around, stage.index, place, self.line_bytes
             )
         return found
 
 
 @define(eq=False)
-class _TouchedBuffer:
+class TouchedBuffer:
     """What a stage touches of one buffer at each depth.
 
     Attributes:
@@ -134,16 +136,17 @@ class _TouchedBuffer:
     buffer: MemoryBuffer
     line_bytes: int
     _footprints: dict[int, Footprint] = field(init=False, factory=dict)
+    _in_pieces: dict[tuple[int, int], Footprint] = field(init=False, factory=dict)
 
     @staticmethod
     def of(
         around: FuncSurroundings, index: int, buffer: MemoryBuffer, line_bytes: int
-    ) -> _TouchedBuffer:
+    ) -> TouchedBuffer:
         """The same object where it was asked for before."""
-        key = (index, buffer, line_bytes)
+        key = (index, buffer.storage, line_bytes)
         found = around.known.get(key)
-        if not isinstance(found, _TouchedBuffer):
-            found = around.known[key] = _TouchedBuffer(around, index, buffer, line_bytes)
+        if not isinstance(found, TouchedBuffer):
+            found = around.known[key] = TouchedBuffer(around, index, buffer, line_bytes)
         return found
 
     def footprint(self, depth: int) -> Footprint:
@@ -151,6 +154,36 @@ class _TouchedBuffer:
         if found is None:
             found = self._footprints[depth] = self._footprint(depth)
         return found
+
+    def in_pieces(self, depth: int, streams: int) -> Footprint:
+        """The footprint at a depth, with rows counted as the prefetcher finds them. If a loop
+        inside touches more rows at once than the ``streams`` that it follows, a row counts each
+        time that this loop comes back to it, at most once a line. Rows that join to a longer one
+        count one by one if the loops inside go along several at once.
+        """
+        key = (depth, streams)
+        found = self._in_pieces.get(key)
+        if found is None:
+            found = self._in_pieces[key] = self._find_pieces(depth, streams)
+        return found
+
+    def _find_pieces(self, depth: int, streams: int) -> Footprint:
+        stage = self.around.func.stages[self.index]
+        whole = self.footprint(depth)
+        piece = self.footprint(min(depth + 1, len(stage.loops)))
+        rows, shortest = whole.rows, self.line_bytes / self.buffer.element_bytes
+        for inside in range(depth + 1, count_bodies(stage) + 1):
+            part = self.footprint(inside)
+            are_many = part.rows > streams
+            if not is_nowhere(are_many):
+                taken = sum(
+                    count * maximum(1, length / maximum(inner, shortest))
+                    for (count, length), (_, inner) in zip(whole.parts, part.parts, strict=True)
+                )
+                rows = where(are_many, maximum(rows, taken), rows)
+        return Footprint(
+            whole.lines, maximum(rows, piece.rows), whole.parts, whole.innermost, whole.room
+        )
 
     def _footprint(self, depth: int) -> Footprint:
         lines: SymbolicNumber = 0
@@ -249,6 +282,14 @@ class _TouchedBuffer:
             rows = tuple(indices[d] for d in buffer.order) if is_known else ()
             found.append(_Place(indices, rows, _sorted(whole, buffer.order)))
         return tuple(found)
+
+
+def count_bodies(stage: StageFeatures) -> int:
+    """The number of loops without those of vectors, where these are innermost."""
+    count = len(stage.loops)
+    while count and stage.loops[count - 1].kind is LoopKind.VECTORIZED:
+        count -= 1
+    return count
 
 
 def _sorted(

@@ -6,7 +6,7 @@ Their numbers are formulas, or ints or arrays that these were read as.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar, cast
 
 import attrs
@@ -250,11 +250,22 @@ def volume(extents: Sequence[SymbolicNumber]) -> SymbolicNumber:
 
 Record = TypeVar("Record")
 
+_RECORDS = (FuncFeatures, StageFeatures, LoopFeatures, KernelFeatures)
+
 _FIELDS: Mapping[Callable[..., object], tuple[str, ...]] = {
-    record: tuple(attribute.name for attribute in attrs.fields(record))
-    for record in (FuncFeatures, StageFeatures, LoopFeatures, KernelFeatures)
+    record: tuple(attribute.name for attribute in attrs.fields(record)) for record in _RECORDS
 }
 """The records of features, each with its attributes."""
+
+_WITH_NUMBERS: Mapping[Callable[..., object], frozenset[str]] = {
+    record: frozenset(
+        attribute.name
+        for attribute in attrs.fields(record)
+        if any(part in str(attribute.type) for part in ("SymbolicNumber", "Features"))
+    )
+    for record in _RECORDS
+}
+"""Those of these attributes that hold numbers, or records with numbers, by their types."""
 
 
 def leaves_of(record: object) -> Iterator[Expr]:
@@ -266,7 +277,8 @@ def leaves_of(record: object) -> Iterator[Expr]:
             yield from leaves_of(part)
     elif type(record) in _FIELDS:
         for name in _FIELDS[type(record)]:
-            yield from leaves_of(getattr(record, name))
+            if name in _WITH_NUMBERS[type(record)]:
+                yield from leaves_of(getattr(record, name))
 
 
 def with_numbers(record: Record, number: Callable[[Expr], SymbolicNumber]) -> Record:
@@ -280,13 +292,16 @@ def _with_numbers(part: object, number: Callable[[Expr], SymbolicNumber]) -> obj
     if isinstance(part, tuple):
         return tuple([_with_numbers(one, number) for one in part])
     kind: Callable[..., object] = type(part)
-    if kind in _FIELDS:
-        return kind(*[_with_numbers(getattr(part, name), number) for name in _FIELDS[kind]])
-    return part
+    if kind not in _FIELDS:
+        return part
+    holds_numbers = _WITH_NUMBERS[kind]
+    parts = ((name, getattr(part, name)) for name in _FIELDS[kind])
+    return kind(*[_with_numbers(p, number) if n in holds_numbers else p for n, p in parts])
 
 
+@lru_cache(maxsize=1 << 14)
 def _constant(formula: Expr) -> int | float:
-    """The number of a formula that names nothing.
+    """The number of a formula that names nothing. The loops of a nest share most formulas.
 
     Raises:
         FormulaError: it names something.

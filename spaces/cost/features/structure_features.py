@@ -81,8 +81,14 @@ def parallel_iterations(stage: StageFeatures) -> SymbolicNumber:
 
 def occupancy_of(about: StructureFeatures, kernel: KernelFeatures) -> SymbolicNumber:
     """The warps of a kernel that one multiprocessor holds, in percent of the most."""
-    device = about.device
-    assert isinstance(device, GpuDevice)
+    assert isinstance(about.device, GpuDevice)
+    return occupancy_on(about.device, kernel)
+
+
+def occupancy_on(device: GpuDevice, kernel: KernelFeatures) -> SymbolicNumber:
+    """The warps of a kernel that one multiprocessor of a device holds, in percent of the most. A
+    thread is assumed to take 64 registers, fewer in large blocks.
+    """
     threads = kernel.threads
     most = min(ASSUMED_REGISTERS, device.max_registers_per_thread)
     registers = minimum(device.registers_per_sm // maximum(threads, 1), most)

@@ -7,15 +7,16 @@ cache, so the loop around it moves each line that it touches once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
+from typing import cast
 
 from attrs import define, field, frozen
 
 from spaces.cost.features.features import Features
-from spaces.cost.features.footprints import Footprint, Regions
+from spaces.cost.features.footprints import Footprint, Regions, TouchedBuffer, count_bodies
 from spaces.cost.features.records import LoopKey, StageFeatures
-from spaces.model.formulas.recorded import is_everywhere, is_nowhere, range_of
+from spaces.model.formulas.recorded import is_nowhere, range_of
 from spaces.model.formulas.symbolic import (
     SymbolicCondition,
     SymbolicNumber,
@@ -24,7 +25,6 @@ from spaces.model.formulas.symbolic import (
     minimum,
     where,
 )
-from spaces.model.schedules.domain_order import LoopKind
 
 STREAMS = 32
 """How many rows the prefetcher of a cache follows at once."""
@@ -53,8 +53,9 @@ class Traffic:
     features: Features
     line_bytes: int
     regions: Regions = field(init=False)
-    _inside: dict[tuple[str, int, str], list[StageFeatures]] = field(init=False, factory=dict)
-    _sets: dict[tuple[LoopKey, bool], SymbolicNumber] = field(init=False, factory=dict)
+    _inside: dict[LoopKey, list[StageFeatures]] = field(init=False, factory=dict)
+    _touched: dict[tuple[str, int], list[TouchedBuffer]] = field(init=False, factory=dict)
+    _sets: dict[LoopKey, tuple[SymbolicNumber, SymbolicNumber]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.regions = Regions(self.features, self.line_bytes)
@@ -73,20 +74,53 @@ class Traffic:
         leave the other places to other buffers.
         """
         outer = stage.loops[max(depth, 1) - 1].key
-        key = (outer[0], outer[1], outer[2] if depth else ""), is_even
-        if key not in self._sets:
-            lines: dict[str, SymbolicNumber] = {}
-            crowded: dict[str, SymbolicNumber] = {}
-            for other in self._inside[outer]:
-                for buffer in (*other.work.buffers, other.func):
-                    found = self.regions.footprint(other, buffer, depth)
-                    lines[buffer] = maximum(lines.get(buffer, 0), found.lines)
-                    if not is_even:
-                        room = where(found.room > found.lines, found.room, 0)
-                        crowded[buffer] = maximum(crowded.get(buffer, 0), room)
-            taken = maximum(sum(lines.values()), sum(crowded.values()))
-            self._sets[key] = taken * self.line_bytes
-        return self._sets[key]
+        key = outer if depth else (outer[0], outer[1], "")
+        found = self._sets.get(key)
+        if found is None:
+            found = self._sets[key] = self._find_sets(outer, depth)
+        return found[not is_even]
+
+    def _find_sets(self, loop: LoopKey, depth: int) -> tuple[SymbolicNumber, SymbolicNumber]:
+        """The bytes that the working set in a loop takes in a cache that spreads all lines evenly,
+        and in one that does not. They are found once for all structures in which the same is
+        touched in the loop.
+        """
+        touched = tuple(one for stage in self._inside[loop] for one in self._all_touched(stage))
+        known, key = touched[0].around.known, (depth, touched)
+        found = known.get(key)
+        if found is None:
+            found = known[key] = self._add_up(touched, depth)
+        return cast(tuple[SymbolicNumber, SymbolicNumber], found)
+
+    def _add_up(
+        self, every: Sequence[TouchedBuffer], depth: int
+    ) -> tuple[SymbolicNumber, SymbolicNumber]:
+        """The bytes of what is touched at a depth in both kinds of caches. They are the same unless
+        a buffer has rows at few places.
+        """
+        lines: dict[str, SymbolicNumber] = {}
+        crowded: dict[str, SymbolicNumber] = {}
+        for touched in every:
+            buffer, found = touched.buffer.name, touched.footprint(depth)
+            lines[buffer] = maximum(lines.get(buffer, 0), found.lines)
+            if found.room is not found.lines:
+                room = where(found.room > found.lines, found.room, 0)
+                crowded[buffer] = maximum(crowded.get(buffer, 0), room)
+        whole = sum(lines.values())
+        even = whole * self.line_bytes
+        if not crowded:
+            return even, even
+        return even, maximum(whole, sum(crowded.values())) * self.line_bytes
+
+    def _all_touched(self, stage: StageFeatures) -> list[TouchedBuffer]:
+        """What a stage touches of its own Func and of each buffer that it reads."""
+        key = (stage.func, stage.index)
+        found = self._touched.get(key)
+        if found is None:
+            buffers = (*stage.work.buffers, stage.func)
+            found = [self.regions.touched(stage, buffer) for buffer in buffers]
+            self._touched[key] = found
+        return found
 
     def fitting_depth(self, stage: StageFeatures, cache: Cache) -> SymbolicNumber:
         """The least depth at which the working set of ``stage`` fits into a cache; one more than
@@ -96,8 +130,9 @@ class Traffic:
         fits: SymbolicCondition = False
         for d in range(len(stage.loops) + 1):
             fits = fits | (self._taken(stage, d, cache.is_even) <= cache.bytes)
-            depth = depth + logical_not(fits)
-            if is_everywhere(fits):
+            misses = logical_not(fits)
+            depth = depth + misses
+            if is_nowhere(misses):
                 break
         return depth
 
@@ -123,17 +158,14 @@ class Traffic:
             price: the cost to move a footprint once.
         """
         # The body around the loop that fits. The lanes of a vector are one body.
-        moving = minimum(maximum(fitting - 1, 0), _bodies(stage))
+        moving = minimum(maximum(fitting - 1, 0), count_bodies(stage))
         least, most = range_of(moving, len(stage.loops))
         for depth in range(least, most + 1):
             here = (moving == depth) & (fitting > resident)
             if not is_nowhere(here):
                 runs = stage.loops[depth - 1].runs if depth else 1
-                yield (
-                    depth,
-                    here,
-                    runs * price(self._in_pieces(stage, buffer, depth, cache.streams)),
-                )
+                moved = self.regions.touched(stage, buffer).in_pieces(depth, cache.streams)
+                yield depth, here, runs * price(moved)
 
     def least(
         self,
@@ -163,43 +195,13 @@ class Traffic:
                 lines = lines + minimum(apart.lines, joined.lines)
             fits = fits | (lines * self.line_bytes <= cache.bytes)
             fitting = fitting + logical_not(fits)
-        fitting = minimum(fitting, _bodies(stage) + 1)
+        fitting = minimum(fitting, count_bodies(stage) + 1)
         least: SymbolicNumber = inf
         for depth in range(ends + 1):
             runs = stage.loops[depth - 1].runs if depth else 1
             body = minimum(*map(price, self.regions.least(stage, buffer, depth)))
             least = minimum(least, where(depth >= fitting - 1, runs * body, inf))
         return where(fitting > resident_depth(features, buffer, buffer == stage.func), least, 0.0)
-
-    def _in_pieces(self, stage: StageFeatures, buffer: str, depth: int, streams: int) -> Footprint:
-        """The footprint at a depth, with rows counted as the prefetcher finds them. If a loop
-        inside touches more rows at once than it follows, a row counts each time that this loop
-        comes back to it, at most once a line. Rows that join to a longer one count one by one if
-        the loops inside go along several at once.
-        """
-        whole = self.regions.footprint(stage, buffer, depth)
-        piece = self.regions.footprint(stage, buffer, min(depth + 1, len(stage.loops)))
-        rows, shortest = whole.rows, self.line_bytes / self.features.element_bytes(buffer)
-        for inside in range(depth + 1, _bodies(stage) + 1):
-            part = self.regions.footprint(stage, buffer, inside)
-            are_many = part.rows > streams
-            if not is_nowhere(are_many):
-                taken = sum(
-                    count * maximum(1, length / maximum(inner, shortest))
-                    for (count, length), (_, inner) in zip(whole.parts, part.parts, strict=True)
-                )
-                rows = where(are_many, maximum(rows, taken), rows)
-        return Footprint(
-            whole.lines, maximum(rows, piece.rows), whole.parts, whole.innermost, whole.room
-        )
-
-
-def _bodies(stage: StageFeatures) -> int:
-    """The number of loops without those of vectors, where these are innermost."""
-    count = len(stage.loops)
-    while count and stage.loops[count - 1].kind is LoopKind.VECTORIZED:
-        count -= 1
-    return count
 
 
 def buffers_of(stage: StageFeatures) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from spaces.enumerate.search.apart import apart, bare
+from spaces.enumerate.search.apart import bare, is_nearer
 from spaces.enumerate.search.events import Certificate, Done, Event, Found, Improved, Scored
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.space.empty_space import EmptySpaceError
@@ -109,7 +109,7 @@ class Board:
             return
         least = min((known.cost for known in self._best.values()), default=np.inf)
         structure = bare(found.schedule)
-        near = [s for s in self._best if apart(s, structure) < self.limits.apart]
+        near = [s for s in self._best if is_nearer(s, structure, self.limits.apart)]
         if any(self._best[s].cost <= found.cost for s in near):
             return
         for one in near:

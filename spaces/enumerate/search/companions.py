@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spaces.cost.errors import PriceParts
 from spaces.cost.model import UncertainModel
-from spaces.enumerate.search.apart import apart, bare
+from spaces.enumerate.search.apart import bare, is_nearer
 from spaces.enumerate.search.board import REMEMBERED
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.fastest_together import choose_together
@@ -61,4 +61,4 @@ def choose_companions(pricer: Pricer) -> None:
 def _too_near(found: Sequence[Found], least: int) -> NDArray[np.bool_]:
     """Which two of some structures differ in fewer decisions than the limits ask."""
     structures = [bare(one.schedule) for one in found]
-    return np.array([[apart(one, other) < least for other in structures] for one in structures])
+    return np.array([[is_nearer(one, other, least) for other in structures] for one in structures])

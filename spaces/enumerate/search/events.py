@@ -8,16 +8,26 @@ from typing import Literal, TypeAlias
 from attrs import field, frozen
 
 from spaces.enumerate.search.improvements import Improvement, improvements_chart
-from spaces.markup.card import card, listing
-from spaces.markup.charts.svg import chart_svg
-from spaces.markup.element import Child, Markup, share_bar, table, tag
+from spaces.markup.card import (
+    Card,
+    CardChart,
+    Cell,
+    Listing,
+    Paragraph,
+    Share,
+    Table,
+    WrittenNumber,
+    card,
+    paragraph,
+)
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines, outline
 
 
 @frozen(repr=False)
-class Found:
+class Found(ShowsCard):
     """A legal schedule and its cost.
 
     Attributes:
@@ -29,8 +39,8 @@ class Found:
     cost: float
     schedule: Schedule
 
-    def _repr_html_(self) -> str:
-        return card("Schedule", f"cost {self.cost:,.6g}", listing(str(self.schedule)))
+    def _card(self) -> Card:
+        return card("Schedule", f"cost {self.cost:,.6g}", Listing(str(self.schedule)))
 
     def __str__(self) -> str:
         return f"cost {self.cost:,.6g}\n{self.schedule}"
@@ -107,7 +117,7 @@ made it cheaper, so that the same search with more time finds nothing more; or a
 
 
 @frozen(repr=False)
-class Done:
+class Done(ShowsCard):
     """The end of a search.
 
     Attributes:
@@ -149,38 +159,38 @@ class Done:
         )
         return few_lines([head, *str(self.best[0]).splitlines()]) if self.best else head
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         scored = f"{amount(self.structures, 'structure')} scored in {self.seconds:.1f} s"
         about = f"{scored} ({self.ending})"
         if not self.best:
-            return card("Search", about, "No schedule was found.")
+            return card("Search", about, paragraph("No schedule was found."))
         least = self.best[0].cost
-        rows = [
+        rows = tuple(
             (place, one.cost, *_beside(least, one.cost)) for place, one in enumerate(self.best, 1)
-        ]
-        told = table(("", "cost", "of the best", ""), rows)
+        )
+        told = Table(("", "cost", "of the best", ""), rows)
         chart = improvements_chart(self.improvements, self.seconds)
-        drawn = None if chart is None else chart_svg(chart)
+        drawn = None if chart is None else CardChart(chart)
         return card(
-            "Search", about, self._funnel(), drawn, told, listing(str(self.best[0].schedule))
+            "Search", about, self._funnel(), drawn, told, Listing(str(self.best[0].schedule))
         )
 
-    def _funnel(self) -> Markup | None:
+    def _funnel(self) -> Paragraph | None:
         """How many structures the search looked at, priced and kept."""
         if not self.considered:
             return None
         priced = f"{self.structures:,} priced with {amount(self.choices, 'choice')} of tile sizes"
-        return tag("p", f"{self.considered:,} looked at, {priced}, {len(self.best):,} kept")
+        return paragraph(f"{self.considered:,} looked at, {priced}, {len(self.best):,} kept")
 
     def __repr__(self) -> str:
         return outline(self)
 
 
-def _beside(least: float, cost: float) -> tuple[Child, Child]:
+def _beside(least: float, cost: float) -> tuple[Cell, Cell]:
     """A cost over the least one, and a bar; nothing if that says nothing."""
     if not 0 < least <= cost < math.inf:
         return "", ""
-    return f"{cost / least:.2f}", share_bar(least / cost)
+    return WrittenNumber(f"{cost / least:.2f}"), Share(least / cost)
 
 
 Event: TypeAlias = Expanded | Scored | Improved | Done

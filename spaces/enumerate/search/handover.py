@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.apart import apart, bare
+from spaces.enumerate.search.apart import bare, is_nearer
 from spaces.enumerate.search.events import Done, Event, Found, Improved
 from spaces.enumerate.search.first_schedules import PRICING
 from spaces.enumerate.search.limits import Limits
@@ -42,7 +42,7 @@ def with_tidy_results(
         for one in (first, *sorted(dearer, key=lambda form: form.cost)):
             structure = bare(one.schedule)
             if all(
-                apart(structure, bare(o.schedule)) >= limits.apart and not _are_alike(one, o)
+                not is_nearer(structure, bare(o.schedule), limits.apart) and not _are_alike(one, o)
                 for o in found
             ):
                 found.append(one)  # two results may have the same form

@@ -33,7 +33,8 @@ from spaces.enumerate.space.restrictions.mistakes import Nameable
 from spaces.enumerate.space.restrictions.restricted import Restricted
 from spaces.enumerate.space.restrictions.restriction import Restriction, as_restrictions
 from spaces.enumerate.space.structure import Structure
-from spaces.markup.card import card, facts
+from spaces.markup.card import Card, card, facts
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.nest.nest_memo import NestMemo
@@ -47,7 +48,7 @@ NOTHING_FIXED = Schedule(())
 
 
 @frozen(repr=False)
-class Space:
+class Space(ShowsCard):
     """What defines the schedules of a space: see :class:`ScheduleSpace`, which is this value with
     questions about it as methods. Functions about spaces take this value.
     """
@@ -96,7 +97,7 @@ class Space:
         about = f" ({', '.join(parts)})" if parts else ""
         return f"<ScheduleSpace of {self.pipeline.name} for {self.device.name}{about}>"
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         named = {
             "Funcs": some_of([f.name for f in self.pipeline.functions]),
             "device": str(self.device),

@@ -7,11 +7,13 @@ from functools import cached_property
 
 from attrs import evolve, field, frozen
 
+from spaces.markup.card import Card
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.expressions.definitions import FOREIGN
 from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, component_names, walk
 from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.derivations import Derivation
-from spaces.model.showing import shown_html
+from spaces.model.showing import shown_card
 
 
 @frozen
@@ -191,7 +193,7 @@ class Strides:
 
 
 @frozen(cache_hash=True)
-class Pipeline:
+class Pipeline(ShowsCard):
     """A whole algorithm, producers before consumers; :func:`spaces.pipeline` makes it.
 
     Sizes are the variables ``B.min.D`` and ``B.extent.D`` for dimension D of an output or image B.
@@ -214,8 +216,8 @@ class Pipeline:
         funcs = f"{len(self.functions)} Func{'s' * (len(self.functions) != 1)}"
         return f"<Pipeline {self.name}: {funcs}, from {images} to {', '.join(self.outputs)}>"
 
-    def _repr_html_(self) -> str:
-        return shown_html(self)
+    def _card(self) -> Card:
+        return shown_card(self)
 
     @cached_property
     def _by_name(self) -> dict[str, Function]:

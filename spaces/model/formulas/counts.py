@@ -5,6 +5,7 @@ In a loop nest at given sizes most of them are. A normal form takes some ten tim
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 from spaces.model.expressions.expr import Const, Expr, constant
@@ -29,6 +30,14 @@ def tiles_of(extent: Expr, factor: Expr, simplify: Simplifier) -> Expr:
     is_positive = isinstance(factor, Const) and factor.value > 0
     known = _number(lambda a, b: -(-a // b), extent, factor) if is_positive else None
     return simplify((extent + factor - 1) / factor) if known is None else known
+
+
+def divides(extent: Expr, factor: Expr, simplify: Simplifier) -> bool:
+    """Whether tiles of ``factor`` iterations are known to cover a loop without a tail."""
+    is_positive = isinstance(factor, Const) and factor.value > 0
+    rest = _number(operator.mod, extent, factor) if is_positive else None
+    rest = simplify(extent % factor) if rest is None else rest
+    return isinstance(rest, Const) and not rest.value
 
 
 def _number(combine: Callable[[int, int], int], a: Expr, b: Expr) -> Expr | None:

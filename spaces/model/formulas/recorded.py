@@ -18,7 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from spaces.model.expressions.expr import Const, Expr, Op, cast, constant
 from spaces.model.expressions.types import Bool, Float64, Int64, Type
-from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, logical_not
+from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber
 
 
 class DependsOnDataError(TypeError):
@@ -59,13 +59,6 @@ def is_nowhere(condition: SymbolicCondition) -> bool:
     if isinstance(condition, bool):
         return not condition
     return not isinstance(condition, Recorded) and not _any(condition)
-
-
-def is_everywhere(condition: SymbolicCondition) -> bool:
-    """Whether a condition is known to hold for all choices."""
-    if isinstance(condition, bool):
-        return condition
-    return not isinstance(condition, Recorded) and not _any(logical_not(condition))
 
 
 def _any(condition: object) -> bool:

@@ -30,7 +30,7 @@ from spaces.model.nest.inward_shifts import inward_shifts
 from spaces.model.nest.largest import largest
 from spaces.model.nest.placement import DemandSite, Placement
 from spaces.model.nest.read_boxes import ReadBoxes
-from spaces.model.nest.reads import Window, reads
+from spaces.model.nest.reads import Reads, Window, reads
 from spaces.model.nest.sliding import slide
 from spaces.model.nest.stage_visits import StageVisits
 from spaces.model.nest.traversal import LoopVar
@@ -275,9 +275,8 @@ class Bounds:
         is read. Else None: its box is the same in all pipelines with these readers, such as the
         parts that half-decided schedules decide.
         """
-        read = (self._windows(name, reader, index) for reader, index in self.levels.uses(name))
-        depends = any(w.written.loads for columns in read for c in columns for w in c)
-        return self.pipeline if depends else None
+        readers = (self._reads(reader, index) for reader, index in self.levels.uses(name))
+        return self.pipeline if any(name in one.at_values for one in readers) else None
 
     def _algorithm_of(self, function: Function) -> Pipeline | None:
         """The pipeline if values that its Funcs compute are coordinates or limits of the stages of
@@ -287,7 +286,10 @@ class Bounds:
         return self.pipeline if depends else None
 
     def _windows(self, name: str, reader: str, index: int) -> tuple[tuple[Window, ...], ...]:
-        return reads(self.placements[reader].function.stages[index]).windows[name]
+        return self._reads(reader, index).windows[name]
+
+    def _reads(self, reader: str, index: int) -> Reads:
+        return reads(self.placements[reader].function.stages[index])
 
     def _known_site(self, function: Function, memo: KnownBounds) -> DemandSite:
         """The site of a Func, from the memo if it is known there."""
@@ -425,6 +427,7 @@ class Bounds:
         return self._boxes.read(name, count, readers, path.index(loop) + 1)
 
 
+@lru_cache(maxsize=4096)
 def _form(function: Function) -> Hashable:
     """What the loops of a Func depend on: all but its values."""
     stages = (_frame(function.name, stage) for stage in function.stages)

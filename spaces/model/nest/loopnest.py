@@ -13,6 +13,8 @@ from typing import TypeAlias
 
 from attrs import asdict, field, frozen
 
+from spaces.markup.card import Card
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Call, Expr, Variable, walk
 from spaces.model.expressions.rewrite import rewrite, substitute
@@ -28,7 +30,7 @@ from spaces.model.schedules.fused_groups import Fused
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.schedule import MemoryType, Schedule, StageOf
-from spaces.model.showing import shown, shown_html
+from spaces.model.showing import shown, shown_card
 
 NestNode: TypeAlias = "Loop | HoistedStorage | Allocate | Produce | Compute"
 
@@ -98,7 +100,7 @@ class Compute:
 
 @nesting
 @frozen(repr=False)
-class LoopNest:
+class LoopNest(ShowsCard):
     """The tree of one (pipeline, schedule).
 
     Attributes:
@@ -115,8 +117,8 @@ class LoopNest:
     def __repr__(self) -> str:
         return f"<LoopNest of {self.pipeline.name}>"
 
-    def _repr_html_(self) -> str:
-        return shown_html(self)
+    def _card(self) -> Card:
+        return shown_card(self)
 
     @property
     def pipeline(self) -> Pipeline:

@@ -76,10 +76,16 @@ def nest_rows(
     nodes: tuple[NestNode, ...], depth: int = 0, written: Written = str
 ) -> Iterator[NestRow]:
     """The lines of a nest, parents first; ``written`` gives the text of each formula."""
+    for below, node in nodes_by_depth(nodes, depth):
+        yield NestRow(below, node, _line(node, written))
+
+
+def nodes_by_depth(nodes: tuple[NestNode, ...], depth: int = 0) -> Iterator[tuple[int, NestNode]]:
+    """Each node of a nest with the depth of its line, parents first."""
     open_ = [(node, depth) for node in reversed(nodes)]
     while open_:
         node, depth = open_.pop()
-        yield NestRow(depth, node, _line(node, written))
+        yield depth, node
         if not isinstance(node, Compute):
             inner = depth + isinstance(node, Produce | Loop)
             open_ += ((one, inner) for one in reversed(node.body))

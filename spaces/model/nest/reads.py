@@ -44,10 +44,12 @@ class Reads:
         forms: the normal forms of all coordinates, and of what they are made of, that mention the
             stage's own Vars or RVars, where nothing that a schedule or a call promises makes them
             simpler.
+        at_values: the Funcs and images that it reads at coordinates which are values themselves.
     """
 
     windows: dict[str, tuple[tuple[Window, ...], ...]]
     forms: dict[Expr, Polynomial] = field(repr=False)
+    at_values: frozenset[str]
 
 
 @lru_cache(maxsize=4096)
@@ -71,6 +73,11 @@ def reads(stage: Stage) -> Reads:
             if isinstance(node, Op) and node.type is Int32 and not own.isdisjoint(node.names)
             if not _may_become_simpler(node)
         },
+        frozenset(
+            target
+            for target, columns in windows.items()
+            if any(window.written.loads for column in columns for window in column)
+        ),
     )
 
 

@@ -11,7 +11,7 @@ from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.counts import extent_of, tiles_of
+from spaces.model.formulas.counts import divides, extent_of, tiles_of
 from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.domain_order import DomainOrder, Factor, Fuse, Split, Tail, made_from
@@ -287,7 +287,7 @@ def _split(
     factor = factor_expr(record.factor)
     zero = constant(0, Int32)
     # A factor that divides the extent needs no tail, whatever was asked for.
-    if simplify(extent % factor) is zero:
+    if divides(extent, factor, simplify):
         tail = Tail.AUTO
     ranges[record.outer] = (zero, tiles_of(extent, factor, simplify))
     ranges[record.inner] = (zero, factor)

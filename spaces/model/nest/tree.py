@@ -7,15 +7,18 @@ tree can be drawn for an ill-formed schedule too; what has no place in it is lef
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TypeAlias
 
 from attrs import define, field, frozen
 
-from spaces.markup.card import card, listing
+from spaces.markup.card import Card, Phrase, Styled, Tree, TreeRow, card, more, phrase_text
+from spaces.markup.shows_card import ShowsCard
+from spaces.markup.tree import guide, last_at_levels
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
+from spaces.model.nest.kind_styles import KIND_STYLES
 from spaces.model.recursion import deeper, nesting
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind
@@ -23,7 +26,7 @@ from spaces.model.schedules.fused_groups import Fused, in_turn, turns
 from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import LevelError, Levels
 from spaces.model.schedules.schedule import LoopLevel, Schedule, StageOf
-from spaces.model.showing import few_lines
+from spaces.model.showing import MOST_LINES, few_lines
 
 
 @nesting
@@ -60,7 +63,7 @@ class StorageNode:
 
 @nesting
 @frozen(repr=False)
-class RootNode:
+class RootNode(ShowsCard):
     """The top of a schedule tree."""
 
     children: tuple[TreeNode, ...]
@@ -68,8 +71,11 @@ class RootNode:
     def __str__(self) -> str:
         return few_lines(format_tree(self).splitlines(), rest="lines (format_tree has all)")
 
-    def _repr_html_(self) -> str:
-        return card("Schedule tree", "", listing(str(self)))
+    def _card(self) -> Card:
+        rows = tree_rows(self)
+        tree = Tree(tuple(rows[: MOST_LINES - 1]))
+        left = more(len(rows), MOST_LINES - 1, "lines (format_tree has all)")
+        return card("Schedule tree", "", tree, left)
 
     def __repr__(self) -> str:
         return f"<RootNode with {amount(len(self.children), 'child', 'children')}>"
@@ -257,44 +263,46 @@ class _TreeBuilder:
 
 def format_tree(tree: RootNode) -> str:
     """The tree drawn with lines; the Funcs that an inlined Func inlines are drawn once."""
-    return "\n".join(["root", *_drawn(tree.children, "", set())])
+    rows = tree_rows(tree)
+    paths = last_at_levels([row.depth for row in rows])
+    return "\n".join(
+        guide(path) + phrase_text(row.phrase) for row, path in zip(rows, paths, strict=True)
+    )
 
 
-def _drawn(nodes: tuple[TreeNode, ...], indent: str, known: set[str]) -> Iterator[str]:
-    open_: list[tuple[TreeNode, str, bool, bool]] = _pending(nodes, indent, False)
+def tree_rows(tree: RootNode) -> list[TreeRow]:
+    """The rows of the tree under its root; what an inlined Func inlines is there once."""
+    rows = [TreeRow(0, ("root",))]
+    known: set[str] = set()
+    open_ = _pending(tree.children, 1, False)
     while open_:
-        node, indent, is_last, is_inlined = open_.pop()
-        below = indent + ("   " if is_last else "│  ")
-        start = f"{indent}{'└─ ' if is_last else '├─ '}"
+        node, depth, is_inlined = open_.pop()
         if is_inlined and isinstance(node, ComputeNode):
             again = bool(node.inlined) and node.func in known
             known.add(node.func)
-            yield f"{start}inline {node.func}{' (as above)' if again else ''}"
-            open_ += [] if again else _pending(node.inlined, below, True)
+            rows.append(TreeRow(depth, (f"inline {node.func}{' (as above)' if again else ''}",)))
+            open_ += [] if again else _pending(node.inlined, depth + 1, True)
         else:
-            yield f"{start}{_label(node)}"
+            rows.append(TreeRow(depth, _label(node)))
             inner = node.inlined if isinstance(node, ComputeNode) else node.children
-            open_ += _pending(inner, below, isinstance(node, ComputeNode))
+            open_ += _pending(inner, depth + 1, isinstance(node, ComputeNode))
+    return rows
 
 
 def _pending(
-    nodes: Sequence[TreeNode], indent: str, is_inlined: bool
-) -> list[tuple[TreeNode, str, bool, bool]]:
-    """Nodes to draw, the first one last: each with its indent, whether it is the last one of its
-    parent, and whether it is an inlined Func.
-    """
-    last = len(nodes) - 1
-    found = [(node, indent, place == last, is_inlined) for place, node in enumerate(nodes)]
-    return found[::-1]
+    nodes: Sequence[TreeNode], depth: int, is_inlined: bool
+) -> list[tuple[TreeNode, int, bool]]:
+    """Nodes to list, the first one last: each with its depth, and whether it is an inlined Func."""
+    return [(node, depth, is_inlined) for node in reversed(nodes)]
 
 
-def _label(node: TreeNode) -> str:
+def _label(node: TreeNode) -> Phrase:
     match node:
         case StorageNode(func=func):
-            return f"store {func}"
+            return Styled("store", "store"), f" {func}"
         case LoopNode(func=func, stage=stage, loop=loop, kind=kind, fused=fused):
             verb = "for" if kind is LoopKind.SERIAL else str(kind)
             others = f" with {', '.join(map(str, fused))}" if fused else ""
-            return f"{verb} {StageOf(func, stage)}.{loop}{others}"
+            return Styled(KIND_STYLES[kind], verb), f" {StageOf(func, stage)}.{loop}{others}"
         case ComputeNode(func=func, stage=stage):
-            return f"compute {StageOf(func, stage)}"
+            return Styled("strong", "compute"), f" {StageOf(func, stage)}"

@@ -13,6 +13,8 @@ from typing import Protocol, TypeVar
 import attrs
 from attrs import field, frozen
 
+from spaces.markup.card import Card
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.inlined import live_functions
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.expr import Expr
@@ -20,7 +22,7 @@ from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.conditions import check_size
 from spaces.model.schedules.derivations import Derivation
 from spaces.model.schedules.domain_order import DomainOrder, Factor, OrderedLoop
-from spaces.model.showing import shown, shown_html
+from spaces.model.showing import shown, shown_card
 from spaces.model.suggestions import some_of
 
 
@@ -309,7 +311,7 @@ FLAGS = tuple(one.name for one in attrs.fields(FuncSchedule) if one.default is F
 
 
 @frozen(repr=False)
-class Schedule:
+class Schedule(ShowsCard):
     """The schedule of a whole pipeline: one entry a Func, producers first.
 
     ``derivations`` rewrite the pipeline, in this order, before anything else; the Funcs that they
@@ -334,8 +336,8 @@ class Schedule:
     def __str__(self) -> str:
         return shown(self)
 
-    def _repr_html_(self) -> str:
-        return shown_html(self)
+    def _card(self) -> Card:
+        return shown_card(self)
 
     def __repr__(self) -> str:
         return f"<Schedule of {some_of([entry.name for entry in self.funcs])}>"

@@ -33,16 +33,25 @@ def _(entry: FuncSchedule) -> str:
 
 
 def _lines(entry: FuncSchedule) -> Iterator[str]:
-    """The lines of a Func: the directives of each stage, then its loops, the outermost first."""
-    if entry.compute.is_inline and all(not stage.splits for stage in entry.stages):
-        return
+    """The lines of a Func, one a stage; none if it is inlined."""
+    if not _is_only_inlined(entry):
+        yield from (stage_line(entry, stage) for stage in range(len(entry.stages)))
+
+
+def _is_only_inlined(entry: FuncSchedule) -> bool:
+    return entry.compute.is_inline and all(not stage.splits for stage in entry.stages)
+
+
+def stage_line(entry: FuncSchedule, stage: int) -> str:
+    """The directives of a stage, then its loops, the outermost first."""
+    if _is_only_inlined(entry):
+        return f"{entry.name}  // inlined"
     start = FuncSchedule(entry.name, tuple(map(_before, entry.stages)))
-    for stage, order in enumerate(entry.stages):
-        name = entry.name + (f".update({stage - 1})" if stage else "")
-        found = stage_lines(start, entry, stage)
-        calls = [format_call(call) for line in found for call in line.calls]
-        loops = ", ".join(order.names)
-        yield ".".join([name, *calls]) + (f"  // {loops}" if loops else "")
+    name = entry.name + (f".update({stage - 1})" if stage else "")
+    found = stage_lines(start, entry, stage)
+    calls = [format_call(call) for line in found for call in line.calls]
+    loops = ", ".join(entry.stages[stage].names)
+    return ".".join([name, *calls]) + (f"  // {loops}" if loops else "")
 
 
 def _before(order: DomainOrder) -> DomainOrder:

@@ -34,7 +34,7 @@ def split(factor: int) -> Schedule:
     return schedule(COPIED).func("f").split("x", "x", "xi", factor).schedule
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("workers", [1, 2, pytest.param(3, marks=pytest.mark.thorough)])
 def test_each_candidate_has_its_own_fate(workers: int) -> None:
     """A bad candidate costs no other one its times, in its worker or in another."""
     good = [split(factor) for factor in (16, 32)]

@@ -123,7 +123,7 @@ def test_a_new_topic_needs_no_code_for_counts_draws_and_the_solver(
     listed = list(space)
     assert set(listed) == {*plain, *padded}
     assert space.count() == len(listed) == len(plain) + len(padded)
-    assert [space.rank(one) for one in listed[::3]] == list(range(len(listed)))[::3]
+    assert [space.rank(one) for one in listed[::9]] == list(range(len(listed)))[::9]
     drawn = space.sample(40, seed=1)
     assert set(drawn) <= set(listed)
     assert any(one.of("blur_x").pads for one in drawn)

@@ -31,7 +31,7 @@ def storage_along_lanes(
 
 
 def _dimensions_of_lanes(order: DomainOrder) -> frozenset[str]:
-    """The dimensions of which the vectorized loops of a stage are parts."""
+    """The dimensions that the vectorized loops of a stage are made from."""
     found = frozenset(loop.name for loop in order.loops if loop.kind is LoopKind.VECTORIZED)
     for record in reversed(order.splits):
         if not found.isdisjoint(record.made):

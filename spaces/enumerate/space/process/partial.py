@@ -21,8 +21,8 @@ from spaces.enumerate.space.process.final_funcs import final_funcs
 from spaces.enumerate.space.process.legality import may_become_legal
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.restrictions.restriction import Restriction
-from spaces.markup.card import card, few, listing
-from spaces.markup.element import tag
+from spaces.markup.card import Card, Listing, Styled, card, few, paragraph
+from spaces.markup.shows_card import ShowsCard
 from spaces.model.amounts import amount
 from spaces.model.deadline import ask_clock
 from spaces.model.nest.canonical import canonical_form
@@ -38,11 +38,11 @@ NO_FORMS: Mapping[str, FormParts] = MappingProxyType({})
 """No Func has a form of its own."""
 
 _SHOWN = 12
-"""A card in a notebook shows so many options."""
+"""A card shows so many options."""
 
 
 @frozen
-class PartialSchedule:
+class PartialSchedule(ShowsCard):
     """A half-decided schedule of a space: ``ScheduleSpace.start()`` is the first one.
 
     Attributes:
@@ -71,16 +71,15 @@ class PartialSchedule:
             state = first.after
         return PartialSchedule(state, taken)
 
-    def _repr_html_(self) -> str:
+    def _card(self) -> Card:
         made = f"{amount(len(self.taken), 'decision')} taken"
-        decided = listing(str(self.schedule)) if self.schedule.funcs else None
+        decided = Listing(str(self.schedule)) if self.schedule.funcs else None
         if self.decision is None:
             return card("Complete schedule", made, decided)
-        labels = (tag("li", tag("code", one.label)) for one in self.options)
         about = f" of {self.decision.func}" if self.decision.func else ""
-        head = tag("p", "Next: ", tag("b", self.decision.name), about)
-        options = tag("ul", few(labels, _SHOWN, "options"))
-        return card("Partial schedule", made, decided, head, options)
+        head = paragraph("Next: ", Styled("strong", self.decision.name), about)
+        labels = ((Styled("code", one.label),) for one in self.options)
+        return card("Partial schedule", made, decided, head, few(labels, _SHOWN, "options"))
 
     @cached_property
     def decision(self) -> DecisionPoint | None:

@@ -7,8 +7,9 @@ from functools import cache
 from pathlib import Path
 
 from spaces.backend.cuda import emulator, launch
-from spaces.backend.cuda.host_build import build, library_text
+from spaces.backend.cuda.host_build import library_text
 from spaces.backend.cuda.kernel import CudaModule
+from tests.precompiled import UNOPTIMISED, build_quickly
 
 _FOLDER = tempfile.TemporaryDirectory()
 
@@ -16,7 +17,7 @@ _FOLDER = tempfile.TemporaryDirectory()
 @cache
 def _library(text: str) -> Path:
     """The library of a text, built without the optimiser, in a third of the time."""
-    return build(text, Path(tempfile.mkdtemp(dir=_FOLDER.name)), ("-O0", "-fPIC", "-shared"))
+    return build_quickly(text, Path(tempfile.mkdtemp(dir=_FOLDER.name)), UNOPTIMISED)
 
 
 def stub_module(module: CudaModule) -> bytes:
