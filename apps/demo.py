@@ -22,10 +22,11 @@ from spaces.apps.plain import all_root
 from spaces.apps.sizes import at_size
 from spaces.apps.timing import interleaved
 from spaces.backend.compile import CompiledPipeline, compile_cpu
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.compile_gpu import compile_gpu
 from spaces.backend.cuda.emulator import Emulator
 from spaces.backend.cuda.errors import CudaUnavailable
 from spaces.backend.cuda.launch import GpuExecutor, gpu_available
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import CpuDevice, Device, device
 from spaces.constraints.legality.verdict import CheckedSchedule

@@ -19,7 +19,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from bench.machine import machine
-from bench.made_up import made_up_space, numbered_schedule
+from bench.numbered_schedules import made_up_space, numbered_schedule
 from bench.report import RESULTS
 from spaces.apps.files import write_text
 from spaces.backend.measuring.hand_out import HandOut, Station

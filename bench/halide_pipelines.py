@@ -15,6 +15,7 @@ import math
 import os
 import statistics
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -197,18 +198,28 @@ def _ratio(ours: Timing, halide: Timing) -> list[float]:
     return [round(end, 3) for end in (statistics.median(ratios), *interval_of_median(ratios))]
 
 
-def measure(subject: Subject, tuning: float, seconds: float) -> Found:
-    """What is measured of a pipeline; each part in a process of its own."""
+def measure(make: Callable[[], Subject], name: str, tuning: float, seconds: float) -> Found:
+    """What is measured of a pipeline; each part in a process of its own. What fails is a sentence:
+    it must not end the others.
+    """
+    found: Found = {"options": _options(tuning, seconds)}
     try:
-        schedules = _alone(subject.name, found_schedules, subject, tuning, seconds=tuning + 300)
-        found: Found = {}
+        subject = make()
+        schedules = _alone(name, found_schedules, subject, tuning, seconds=tuning + 300)
         for kind, values in MEMORY_KEPT.items():
             with variables(values):
                 arguments = (subject, schedules, seconds)
-                found[kind] = _alone(subject.name, measured, *arguments, seconds=seconds + 300)
-    except ContenderFailed as error:
-        return {"failed": str(error)}
+                found[kind] = _alone(name, measured, *arguments, seconds=seconds + 300)
+    except (ContenderFailed, HalideFailure, ValueError) as error:
+        return {**found, "failed": str(error)}
+    except Exception as error:
+        return {**found, "failed": f"{type(error).__name__}: {error}"}
     return found
+
+
+def _options(tuning: float, seconds: float) -> Found:
+    """How a pipeline is measured; results under other options are measured again."""
+    return {"tune": tuning, "seconds": seconds}
 
 
 def _alone(name: str, task: Callable[..., Any], *given: object, seconds: float) -> Any:
@@ -269,9 +280,12 @@ def _mean(ratios: Sequence[float]) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Measures pipelines, prints the table and writes the JSON."""
+    """Measures pipelines, writes the JSON after each of them, and prints the table. Pipelines that
+    are in it already, under the same options, are measured again only by name; so a run that was
+    ended goes on. Results of all pipelines go into the page of the benchmarks.
+    """
     parser = argparse.ArgumentParser(prog="python -m bench halide_pipelines", description=__doc__)
-    parser.add_argument("name", nargs="*", help="the pipelines to measure; all if omitted")
+    parser.add_argument("name", nargs="*", help="the pipelines to measure, known or not")
     parser.add_argument("--folder", type=Path, help="the .hlpipe files of this folder instead")
     parser.add_argument("--tune", type=float, default=0, help="tune each for so many seconds")
     parser.add_argument("--seconds", type=float, default=30, help="for each of the two rounds")
@@ -280,6 +294,7 @@ def main(arguments: Sequence[str]) -> None:
     os.environ["HL_NUM_THREADS"] = str(host_cpu().cores)  # for the processes that begin
     earlier = json.loads(given.json.read_text("utf-8")) if given.json.exists() else {}
     pipelines: dict[str, Found] = earlier.get("pipelines", {})
+    options = _options(given.tune, given.seconds)
     with tempfile.TemporaryDirectory() as folder:
         every = dict(subjects(Path(folder), given.folder))
         unknown = [name for name in given.name if name not in every]
@@ -287,9 +302,29 @@ def main(arguments: Sequence[str]) -> None:
             parser.error(
                 f"There is no pipeline {', '.join(unknown)}; there are {', '.join(every)}."
             )
-        for name in given.name or every:
-            pipelines[name] = measure(every[name](), given.tune, given.seconds)
-            print(f"  {name}: {pipelines[name]}", flush=True)
+        chosen = given.name or [n for n in every if not _is_measured(pipelines.get(n), options)]
+        known, each = len(given.name or every) - len(chosen), given.tune + 2 * given.seconds
+        print(
+            f"{len(chosen)} pipelines, {known} more are measured already. Each takes "
+            f"{_minutes(each)} or less, besides its search and compilation.",
+            flush=True,
+        )
+        begin = time.monotonic()
+        for number, name in enumerate(chosen, start=1):
+            pipelines[name] = measure(every[name], name, given.tune, given.seconds)
             found = {"machine": machine(), "pipelines": pipelines}
             write_text(given.json, json.dumps(found, indent=2) + "\n")
+            left = (time.monotonic() - begin) / number * (len(chosen) - number)
+            print(f"  {name}: {pipelines[name]}", flush=True)
+            print(f"  {number} of {len(chosen)}; {_minutes(left)} left", flush=True)
     print(table(pipelines))
+    if given.json == RESULTS:
+        importlib.import_module("bench.report").renew_pages(Path())
+
+
+def _is_measured(known: Found | None, options: Found) -> bool:
+    return known is not None and "failed" not in known and known.get("options") == options
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.1f} minutes"

@@ -20,7 +20,7 @@ from pathlib import Path
 from attrs import frozen
 
 from bench.machine import machine
-from bench.made_up import made_up_space, numbered_schedule
+from bench.numbered_schedules import made_up_space, numbered_schedule
 from bench.report import RESULTS
 from spaces.apps.files import write_text
 from spaces.backend.python_process import module_command, module_environment

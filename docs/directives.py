@@ -88,6 +88,8 @@ PARTS: dict[str, tuple[Shown, ...]] = {
         Shown("store_in", f"{_ROWS}.store_in(MemoryType::Heap)"),
         Shown("hoist_storage", f"{_STRIPS}\nbx.compute_at(out, yi).hoist_storage(out, y)"),
         Shown("hoist_storage_root", f"{_ROWS}.hoist_storage_root()"),
+        Shown("ring_buffer", f"{_ROWS}.hoist_storage_root().ring_buffer(2)"),
+        Shown("async_", f"{_ROWS}.hoist_storage_root().ring_buffer(2).async()"),
         Shown("memoize", "fade.compute_root().memoize()"),
         Shown("compute_with", "dy.compute_root()\nbx.compute_root().compute_with(dy, y)"),
         Shown("fold_storage", "by.store_root().compute_at(out, y).fold_storage(y, 2)"),

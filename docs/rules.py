@@ -32,6 +32,8 @@ SUBJECTS = {
     "kind": "Vectors and unrolled loops",
     "storage": "Storage",
     "memoize": "Values kept for later calls",
+    "ring": "Ring buffers",
+    "async": "Funcs that are computed beside their readers",
     "foreign": "Foreign code",
     "bounds": "Bounds",
     "gpu": "GPU: structure and resources",

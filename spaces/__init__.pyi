@@ -327,12 +327,12 @@ from spaces.backend.profiling.profile import (
     Profile as Profile,
     FuncTime as FuncTime,
 )
-from spaces.backend.compile_gpu import (
-    compile_gpu as compile_gpu,
+from spaces.backend.compile_gpu import compile_gpu as compile_gpu
+from spaces.backend.gpu_pipeline import (
     GpuPipeline as GpuPipeline,
     PreparedGpuRun as PreparedGpuRun,
-    compile_gpu_unchecked as compile_gpu_unchecked,
 )
+from spaces.backend.compile_gpu import compile_gpu_unchecked as compile_gpu_unchecked
 from spaces.backend.cuda.nvrtc import KernelResources as KernelResources
 from spaces.backend.cuda.emulator import Emulator as Emulator
 from spaces.backend.cuda.launch import (

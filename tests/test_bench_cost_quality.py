@@ -1,10 +1,9 @@
-"""The measurements of cost models: schedules that are drawn alike, files that grow, scores."""
+"""The measurements of cost models: scores, and models and errors that are fitted to times."""
 
 import json
 import math
 import tomllib
 from collections import Counter
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -17,27 +16,18 @@ from bench.cost_quality import (
     first_found,
     fit,
     five,
-    incumbents,
     measured_sets,
     pricing,
     ranks,
     split,
     subjects,
 )
-from bench.cost_quality.brief import SharedTime
-from bench.cost_quality.collecting import BATCH, Collecting, collect
-from bench.cost_quality.drawing import LONGEST_WALK, Drawing, Origin
-from bench.cost_quality.random_pipelines import FAMILIES, by_name, random_pipeline
-from bench.cost_quality.records import append, records
+from bench.cost_quality.random_pipelines import random_pipeline
+from bench.cost_quality.records import records
 from bench.cost_quality.scores import regret, spearman
-from bench.cost_quality.single_pipelines import IDEAS, single_pipeline
-from bench.cost_quality.subjects import Subject
 from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.gallery.kind import PipelineKind
-from spaces.backend.measuring.session import MeasuringError
-from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
-from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.prices import FILE, Prices
 from spaces.cost.cpu.reuse import Reuse
@@ -46,103 +36,14 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.training import PricedRun
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
-from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.writing.serialize import to_json
-from spaces.model.writing.text import format_schedule, parse_schedule
-from tests.examples import some
-
-
-class Killed(Exception):
-    """Stands for the end of a process."""
-
-
-class FakeMeasurer:
-    """Says that each schedule takes as many seconds as its text has letters; ends at a batch."""
-
-    def __init__(self, batches=math.inf):
-        self.batches = batches
-        self.asked = []
-
-    def measure(self, pipeline, schedules):
-        if self.batches == 0:
-            raise Killed
-        self.batches -= 1
-        texts = [format_schedule(one, pipeline) for one in schedules]
-        self.asked += texts
-        return [
-            Measurement(one, RunOutcome.CORRECT, "", (len(text) + 1.0,) * 3, (2.0,) * 3, 0.1)
-            for one, text in zip(schedules, texts, strict=True)
-        ]
+from spaces.model.writing.text import format_schedule
+from tests.measured_subject import FakeMeasurer, collecting, random_subject
 
 
 @pytest.fixture(scope="module")
 def subject():
-    pipeline = random_pipeline(17)
-    space = subjects.space_of(pipeline)
-    plain = Schedule.default(pipeline)
-    return Subject(pipeline.name, pipeline, space, plain, space.sample(2, seed=3))
-
-
-def collecting(subject, path, measurer, wanted=20):
-    drawing = Drawing(subject.space, subject.good)
-    return Collecting(subject, drawing, measurer, path, wanted, "a processor")
-
-
-def test_schedules_depend_on_their_numbers_alone_and_are_legal(subject):
-    drawing = Drawing(subject.space, subject.good)
-    found = {number: drawing.schedule(number) for number in range(8)}
-    again = Drawing(subjects.space_of(subject.pipeline), subject.good)
-    for number in reversed(range(8)):
-        assert again.schedule(number) == found[number]
-        assert verify(subject.pipeline, found[number], device("cpu"))
-        assert found[number] in subject.space
-    others = Drawing(subject.space, subject.good, seed=1)
-    assert [others.schedule(number) for number in range(8)] != list(found.values())
-
-
-def test_half_of_the_schedules_are_near_good_ones(subject):
-    assert [Drawing.origin(n) for n in range(4)] == [Origin.DRAW, Origin.WALK] * 2
-    drawing = Drawing(subject.space, subject.good[:1])
-    start = {one.name: one for one in subject.good[0].funcs}
-    for number in range(1, 9, 2):
-        walked = drawing.schedule(number)
-        changed = [one.name for one in walked.funcs if one != start[one.name]]
-        assert len(changed) <= 2 * LONGEST_WALK
-
-
-def test_a_run_that_was_killed_goes_on_where_it_was(subject, tmp_path):
-    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
-    assert list(collecting(subject, whole, FakeMeasurer()).batches())[-1] == 20
-    with pytest.raises(Killed):
-        list(collecting(subject, killed, FakeMeasurer(batches=1)).batches())
-    assert len(records(killed)) == BATCH
-    with killed.open("a") as file:
-        file.write('{"subject": "random_17", "num')  # the process ended within a line
-    rest = FakeMeasurer()
-    list(collecting(subject, killed, rest).batches())
-    assert len(rest.asked) == 20 - BATCH
-    assert killed.read_text() == whole.read_text()
-    nothing = FakeMeasurer(batches=0)
-    assert not list(collecting(subject, killed, nothing).batches())
-
-
-def test_no_schedule_is_measured_twice_and_records_say_what_was_measured(subject, tmp_path):
-    path = tmp_path / "all.jsonl"
-    measurer = FakeMeasurer()
-    list(collecting(subject, path, measurer).batches())
-    assert len(set(measurer.asked)) == len(measurer.asked) == 20
-    found = records(path)
-    assert [one.schedule for one in found] == measurer.asked
-    for one in found:
-        seconds = len(one.schedule) + 1.0
-        assert (one.median_seconds, one.fastest_seconds, one.runs) == (seconds, seconds, 3)
-        assert one.ratio == pytest.approx(seconds / 2)
-        assert verify(
-            subject.pipeline, parse_schedule(one.schedule, subject.pipeline), device("cpu")
-        )
-    append(path, found[:1])
-    assert records(path) == [*found, found[0]]
+    return random_subject()
 
 
 def test_spearman_is_the_correlation_of_ranks():
@@ -161,15 +62,6 @@ def test_regret_is_that_of_the_fastest_among_the_cheapest():
     assert regret([1, 2, 3, 4, 5], times, top=2) == 0.5
     assert regret([1, 2, 3, 4, 5], times, top=4) == 0
     assert regret([0, 0, 0, 0, 0], times, top=2) == 3  # ties count against the model: 9 and 8
-
-
-def test_slow_schedules_get_fewer_rounds():
-    rounds = SharedTime()
-    assert rounds.survivors({"fast": [1.0] * 14, "slow": [25.0], "middle": [4.0] * 4}) == {
-        "fast",
-        "middle",
-    }
-    assert rounds.survivors({"middle": [4.0] * 5}) == set()
 
 
 def test_a_learned_model_never_sees_the_app_that_it_is_judged_on(subject, tmp_path):
@@ -206,58 +98,6 @@ def test_a_schedule_that_did_not_end_counts_as_the_slowest(subject, tmp_path):
     assert len(found) == 7
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("seed", some(range(6)))
-def test_random_pipelines_come_from_their_names_and_evaluate(seed, family):
-    made = random_pipeline(seed, family)
-    again, other = by_name(f"{family}_{seed}"), random_pipeline(seed + 1, family)
-    assert to_json(made) == to_json(again) != to_json(other)
-    assert verify(made, Schedule.default(made), device("cpu"))
-    fewest, most = FAMILIES[family].stages
-    assert fewest <= len([f for f in made.functions if f.name[1:].isdecimal()]) <= most
-    dice = np.random.default_rng(0)
-    inputs = {}
-    for image in made.images:
-        assert 0.45e6 <= math.prod(extent for _, extent in made.estimate(image.name)) <= 2e6
-        inputs[image.name] = dice.integers(0, 200, (20, 24)).astype(image.type.dtype)
-    (output,) = made.outputs
-    found = evaluate(made, inputs, sizes={output: [4, 4]})
-    assert found[output].shape == (4, 4)
-    assert np.isfinite(found[output].astype(float)).all()
-
-
-def test_names_of_no_random_pipeline_get_a_sentence():
-    for name in ("blur", "random", "random_x", "other_3"):
-        with pytest.raises(ValueError, match="the first ones are random_0, varied_0, single_0"):
-            by_name(name)
-
-
-def test_varied_pipelines_read_several_images_and_have_updates_of_all_kinds():
-    made = [random_pipeline(seed, "varied") for seed in range(20)]
-    assert {len(one.images) for one in made} == {1, 2, 3}
-    names = {function.name for one in made for function in one.functions}
-    assert any(name.endswith("_counts") for name in names)
-    updates = [s for one in made for f in one.functions for s in f.stages[1:]]
-    assert {len(stage.rvars) for stage in updates} == {1, 2}
-
-
-@pytest.mark.parametrize("seed", range(len(IDEAS)))
-def test_pipelines_of_one_idea_are_made_from_their_seed_and_are_legal(seed):
-    made, later = (single_pipeline(seed + turn * len(IDEAS)) for turn in (0, 1))
-    assert made == by_name(f"single_{seed}")
-    assert to_json(made) != to_json(later)
-    assert verify(made, Schedule.default(made), device("cpu"))
-
-
-def test_the_seeds_give_different_pipelines_with_all_kinds_of_stages():
-    made = [by_name(name) for name in islice(subjects.RANDOM, 30)]
-    assert len({to_json(one) for one in made}) == 30
-    assert any(len(function.stages) > 1 for one in made for function in one.functions)
-    halved = [one for one in made if one.estimate(one.outputs[0]) != one.estimate("image")]
-    assert halved
-    assert len(halved) < 30
-
-
 def test_days_agree_in_ranks_and_in_what_is_fastest():
     """On the second day the first two change places, and one that hung ends."""
     found = pricing.timed(records(cost_quality.file_of("blur"))[:4])
@@ -267,20 +107,6 @@ def test_days_agree_in_ranks_and_in_what_is_fastest():
     other = again.agreement(first, {"ratios": [2.0, 1.0, 3.0, 4.0]})
     assert other == (pytest.approx(0.8), 1)
     assert again.shown(other) == "Spearman 0.800, the fastest of the first day is 100.0% slower"
-
-
-def test_good_schedules_come_first_and_are_all_measured(subject, tmp_path):
-    plain = Schedule.default(subject.pipeline)
-    drawing = Drawing(subject.space, subject.good, [plain])
-    assert [drawing.schedule(n) for n in drawing.numbers_of_good] == [*subject.good, plain]
-    path, measurer = tmp_path / "all.jsonl", FakeMeasurer()
-    list(Collecting(subject, drawing, measurer, path, 8, "a processor").batches())
-    found = records(path)
-    assert [one.origin for one in found[:3]] == [Origin.GOOD] * 3
-    assert len(found) == 8
-    few = tmp_path / "few.jsonl"
-    list(Collecting(subject, drawing, FakeMeasurer(), few, 1, "a processor").batches())
-    assert len(records(few)) == 3
 
 
 def test_every_kind_has_a_use_and_a_third_of_them_only_judge():
@@ -299,24 +125,6 @@ def test_nothing_learns_from_pipelines_that_judge():
     for name in judged:
         with pytest.raises(split.JudgedPipelineError, match=f"^{name} must not be fitted to"):
             split.refuse_judged(["blur", name])
-
-
-def test_incumbents_are_those_of_several_searches_and_legal_ones_of_halide(monkeypatch):
-    pytest.importorskip("halide", reason="the extra `halide` is not installed")
-    monkeypatch.setattr(incumbents, "SEARCHES", (("stagewise", "reuse"), ("stagewise", "weighted")))
-    monkeypatch.setattr(incumbents, "AUTOSCHEDULERS", ("Mullapudi2016",))
-    pipeline = GALLERY["frame_differences"].pipeline()
-    found = incumbents.incumbents(subjects.space_of(pipeline))
-    assert len(set(found)) == len(found) > incumbents.TOP
-    for one in found:
-        assert verify(pipeline, one, device("cpu"))
-
-
-def test_committed_measurements_can_be_read():
-    for app in subjects.APPS:
-        found = records(cost_quality.file_of(app))
-        assert {one.subject for one in found} <= {app}
-        assert len({one.number for one in found}) == len(found)
 
 
 MEMORY = "lines from memory"
@@ -344,58 +152,6 @@ def test_quartiles_and_means_are_over_pipelines():
     found = ranks._ranks([(0.0, 0.5), (0.4, 0.1), (0.8, 0.0), (1.0, 0.2), (0.2, 0.2)])
     assert (found.median, found.quartile) == (0.4, 0.2)
     assert found.regret == pytest.approx(0.2)
-
-
-def shortened(path, folder):
-    """The first record of each pipeline and outcome in a file, in a file of their own."""
-    lines = {}
-    for line in path.read_text("utf-8").splitlines():
-        one = json.loads(line)
-        lines.setdefault((one["subject"], one["outcome"]), line)
-    made = folder / path.name
-    made.write_text("\n".join(lines.values()) + "\n", "utf-8")
-    return made
-
-
-def test_measured_schedules_are_in_the_set_of_their_pipeline(tmp_path):
-    files = [cost_quality.file_of("blur"), cost_quality.gallery_file_of("equalize_16")]
-    found = measured_sets.by_pipeline(shortened(one, tmp_path) for one in files)
-    kinds = {name: kind for kind, name in found}
-    assert kinds["blur"] == "apps"
-    use = split.USES[GALLERY["equalize_16"].kind]
-    assert kinds["equalize_16"] == use.value
-    assert measured_sets.by_pipeline([shortened(cost_quality.RANDOM_FILE, tmp_path)]).keys() == {
-        ("random", name) for name in subjects.RANDOM
-    }
-
-
-def test_a_pipeline_that_cannot_be_measured_does_not_end_a_run(subject, tmp_path, monkeypatch):
-    """One without schedules, one whose reference does not run, and one that is measured."""
-
-    class Measuring(FakeMeasurer):
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            return None
-
-        def close(self):
-            return None
-
-    class Broken(Measuring):
-        def measure(self, pipeline, schedules):
-            raise MeasuringError("the reference hangs")
-
-    def subject_of(name):
-        if name == "empty":
-            raise EmptySpaceError("nothing is legal")
-        return evolve(subject, name=name)
-
-    made = {"broken": Broken(), "good": Measuring()}
-    monkeypatch.setattr("bench.cost_quality.collecting.measurer_of", lambda one: made[one.name])
-    names = ["empty", "broken", "good"]
-    collect(names, subject_of, lambda name: tmp_path / name, 4, together=1)
-    assert [len(records(tmp_path / name)) >= 4 for name in names] == [False, False, True]
 
 
 def test_prices_of_the_file_are_prices():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -97,3 +99,37 @@ def test_the_table_has_both_memories_and_means() -> None:
     assert "| a | 2 | 0.50 (0.25–0.75) | 1.00 (0.75–1.25) | 1,200 / 3 |" in lines
     assert "| c | no | | | |" in lines
     assert lines[-1] == "| geometric mean | | 1.00 of 2 | 2.00 of 2 | |"
+
+
+def test_a_run_goes_on_where_another_ended_and_survives_what_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("known", "fails", "new"):
+        (tmp_path / f"{name}.hlpipe").write_bytes(b"")
+    given = ["--folder", str(tmp_path), "--json", str(tmp_path / "found.json"), "--seconds", "6"]
+    asked: list[str] = []
+
+    def found(name, task, *arguments, seconds):
+        asked.append(name)
+        if name == "fails":
+            raise KeyError("lost")
+        return {}
+
+    def written(folder, theirs):
+        return ((f.stem, partial(Subject, "", f, f)) for f in theirs.glob("*.hlpipe"))
+
+    monkeypatch.setattr(halide_pipelines, "_alone", found)
+    monkeypatch.setattr(halide_pipelines, "subjects", written)
+    monkeypatch.setattr(halide_pipelines, "table", lambda pipelines: f"table of {len(pipelines)}")
+    halide_pipelines.main(["known", *given])
+    assert asked == ["known"] * 3
+    halide_pipelines.main(given)
+    assert sorted(asked[3:]) == ["fails", *["new"] * 3]
+    printed = capsys.readouterr().out
+    assert "2 pipelines, 1 more are measured already. Each takes 0.2 minutes or less" in printed
+    assert "2 of 2; 0.0 minutes left" in printed
+    assert "table of 3" in printed
+    results = json.loads((tmp_path / "found.json").read_text())["pipelines"]
+    assert results["fails"]["failed"] == "KeyError: 'lost'"
+    halide_pipelines.main([*given, "--tune", "1"])
+    assert sorted(set(asked[7:])) == ["fails", "known", "new"]

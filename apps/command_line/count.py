@@ -11,20 +11,12 @@ from typing import Any, TypeAlias
 
 from spaces.apps.catalog import find
 from spaces.apps.command_line.console import line
-from spaces.apps.command_line.options import AppName, DeviceName, Seed
+from spaces.apps.command_line.options import AppName, Seed
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.progress import Reporter
 from spaces.apps.command_line.space import (
-    Inexact,
-    Keep,
-    Leave,
     Most,
-    OptionsName,
-    Preset,
-    Sizes,
-    Where,
-    kept_of,
-    space_of,
+    SpaceArguments,
 )
 from spaces.enumerate.space.completing.emptiness import explain_empty
 from spaces.enumerate.space.counting.count import Counted
@@ -63,13 +55,7 @@ COUNTING = 0.8
 )
 def count(
     app: AppName,
-    device: DeviceName = "cpu",
-    options: OptionsName = Preset.EXPERT,
-    inexact: Inexact = False,
-    where: Where = None,
-    leave: Leave = None,
-    keep: Keep = "",
-    size: Sizes = None,
+    asked: SpaceArguments,
     seed: Seed = 0,
     seconds: Most = 60.0,
     as_json: AsJson = False,
@@ -78,8 +64,7 @@ def count(
     one by one, say also how many were counted in a tenth of the time.
     """
     counted = find(app)
-    kept = kept_of(counted, keep)
-    space = space_of(counted, device, options, inexact, kept, where, leave, size)
+    space = asked.make_space(counted)
     deadline = Deadline.after(seconds)
     candidates: int | None = None
     if space.only_patterns:
@@ -91,7 +76,7 @@ def count(
     exact = isinstance(first, CountBounds) and first.is_exact
     if as_json:
         report: dict[str, Any] = {
-            "app": app, "device": device, "candidates": candidates, "exact": exact,
+            "app": app, "device": asked.device, "candidates": candidates, "exact": exact,
         }  # fmt: skip
         report |= _numbers(first)
         if len(counts) > 1:

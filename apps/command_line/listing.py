@@ -17,7 +17,6 @@ from spaces.apps.command_line.console import complain, line
 from spaces.apps.command_line.options import (
     MOST,
     AppName,
-    DeviceName,
     ScheduleFile,
     Seed,
     given_schedule,
@@ -25,17 +24,9 @@ from spaces.apps.command_line.options import (
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.progress import Reporter
 from spaces.apps.command_line.space import (
-    Inexact,
-    Keep,
-    Leave,
     Limit,
     Most,
-    OptionsName,
-    Preset,
-    Sizes,
-    Where,
-    kept_of,
-    space_of,
+    SpaceArguments,
 )
 from spaces.apps.errors import CommandError
 from spaces.enumerate.space.completing.emptiness import explain_empty
@@ -63,13 +54,7 @@ Seconds = Annotated[
 )
 def enumerate_schedules(
     app: AppName,
-    device: DeviceName = "cpu",
-    options: OptionsName = Preset.EXPERT,
-    inexact: Inexact = False,
-    where: Where = None,
-    leave: Leave = None,
-    keep: Keep = "",
-    size: Sizes = None,
+    asked: SpaceArguments,
     limit: Limit = 10,
     seconds: Seconds = None,
     as_json: AsJson = False,
@@ -77,8 +62,7 @@ def enumerate_schedules(
     """Print legal schedules, always in the same order."""
     deadline = Deadline.after(seconds)
     listed = find(app)
-    kept = kept_of(listed, keep)
-    space = space_of(listed, device, options, inexact, kept, where, leave, size)
+    space = asked.make_space(listed)
     in_time = _InTime(itertools.islice(space, limit or None), deadline)
     found = Collected(format_schedule(schedule, space.pipeline) for schedule in in_time)
     texts: list[str] = []
@@ -91,7 +75,7 @@ def enumerate_schedules(
                 line(f"# {number}\n{text}")
         number = in_time.passed
     if as_json:
-        report = {"app": app, "device": device, "interrupted": found.interrupted}
+        report = {"app": app, "device": asked.device, "interrupted": found.interrupted}
         report |= {"out_of_time": in_time.is_over}
         line(json.dumps(report | {"schedules": texts}, indent=2))
         found.stop()
@@ -116,13 +100,7 @@ def enumerate_schedules(
 )
 def sample(
     app: AppName,
-    device: DeviceName = "cpu",
-    options: OptionsName = Preset.EXPERT,
-    inexact: Inexact = False,
-    where: Where = None,
-    leave: Leave = None,
-    keep: Keep = "",
-    size: Sizes = None,
+    asked: SpaceArguments,
     count: Number = 1,
     seed: Seed = 0,
     seconds: Most = 30.0,
@@ -132,15 +110,14 @@ def sample(
     same chance.
     """
     listed = find(app)
-    kept = kept_of(listed, keep)
-    space = space_of(listed, device, options, inexact, kept, where, leave, size)
+    space = asked.make_space(listed)
     try:
         drawn = _sampled(space, count, seed, seconds)
     except (EmptySpaceError, TimeoutError, ValueError) as error:
         raise CommandError(str(error)) from None
     texts = [format_schedule(schedule, space.pipeline) for schedule in drawn]
     if as_json:
-        report = {"app": app, "device": device, "seed": seed, "schedules": texts}
+        report = {"app": app, "device": asked.device, "seed": seed, "schedules": texts}
         line(json.dumps(report, indent=2))
         return
     for number, text in enumerate(texts, start=1):
@@ -166,27 +143,20 @@ def _sampled(space: ScheduleSpace, count: int, seed: int, seconds: float) -> lis
 def rank(
     app: AppName,
     schedule: ScheduleFile,
-    device: DeviceName = "cpu",
-    options: OptionsName = Preset.EXPERT,
-    inexact: Inexact = False,
-    where: Where = None,
-    leave: Leave = None,
-    keep: Keep = "",
-    size: Sizes = None,
+    asked: SpaceArguments,
     seconds: Most = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Print the place of a legal schedule among those that the command enumerate prints, from 0."""
     found = find(app)
-    kept = kept_of(found, keep)
-    space = space_of(found, device, options, inexact, kept, where, leave, size)
+    space = asked.make_space(found)
     given = faultless(space.pipeline, given_schedule(found, space.pipeline, schedule), space.device)
     try:
         place = _ranked(space, given, seconds)
     except (ValueError, TimeoutError) as error:
         raise CommandError(str(error)) from None
     if as_json:
-        line(json.dumps({"app": app, "device": device, "rank": place}, indent=2))
+        line(json.dumps({"app": app, "device": asked.device, "rank": place}, indent=2))
         return
     line(f"{place:,}")
 

@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info
 
 import spaces
+from spaces.apps.command_line.argument_groups import spread_groups
 from spaces.apps.command_line.console import complain, line
 from spaces.apps.command_line.time_limits import timed
 from spaces.apps.errors import CommandError, Interrupted
@@ -165,7 +166,8 @@ def examples() -> dict[str, tuple[str, ...]]:
 
 
 def command(name: str, summary: str, *examples: str) -> Callable[[Callable[P, None]], object]:
-    """Adds a command. If it stops, it prints the reason as a sentence and exits with its status.
+    """Adds a command. If it stops, it prints the reason as a sentence and exits with its status. A
+    record among the parameters of its function stands for the arguments that are its fields.
 
     Args:
         name: the name of the command.
@@ -175,7 +177,7 @@ def command(name: str, summary: str, *examples: str) -> Callable[[Callable[P, No
     _EXAMPLES[name] = examples
 
     def add(function: Callable[P, None]) -> object:
-        limited = timed(function)
+        limited = timed(spread_groups(function))
 
         @functools.wraps(limited)
         def explained(*args: Any, **kwargs: Any) -> None:

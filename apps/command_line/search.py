@@ -15,19 +15,11 @@ from spaces.apps.command_line.collected import Collected
 from spaces.apps.command_line.completion import strategy_names
 from spaces.apps.command_line.console import line, table
 from spaces.apps.command_line.cost_models import Cost, given_model, json_cost
-from spaces.apps.command_line.options import MOST, AppName, DeviceName, Seed
+from spaces.apps.command_line.options import MOST, AppName, Seed
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.progress import Reporter
 from spaces.apps.command_line.space import (
-    Inexact,
-    Keep,
-    Leave,
-    OptionsName,
-    Preset,
-    Sizes,
-    Where,
-    kept_of,
-    space_of,
+    SpaceArguments,
 )
 from spaces.apps.errors import CommandError, Interrupted, WrongUsage
 from spaces.backend.cuda.errors import CudaUnavailable
@@ -118,13 +110,7 @@ ENDINGS: Mapping[Ending, str] = {
 )
 def search(
     app: AppName,
-    device: DeviceName = "cpu",
-    options: OptionsName = Preset.EXPERT,
-    inexact: Inexact = False,
-    where: Where = None,
-    leave: Leave = None,
-    keep: Keep = "",
-    size: Sizes = None,
+    asked: SpaceArguments,
     cost: Cost = "",
     strategy: StrategyName = "",
     seed: Seed = 0,
@@ -136,8 +122,7 @@ def search(
 ) -> None:
     """Search for the cheapest schedules."""
     searched = find(app)
-    kept = kept_of(searched, keep)
-    space = space_of(searched, device, options, inexact, kept, where, leave, size)
+    space = asked.make_space(searched)
     if compiler and not isinstance(space.device, GpuDevice):
         raise WrongUsage(f"--compiler is for GPUs, and {space.device.name} is a CPU.")
     strategy = strategy or DEFAULT
@@ -178,7 +163,7 @@ def search(
             )
         ]
         report = {
-            "app": app, "device": device, "cost": cost, "strategy": strategy, "seed": seed,
+            "app": app, "device": asked.device, "cost": cost, "strategy": strategy, "seed": seed,
             "structures": done.structures, "choices": done.choices, "complete": done.complete,
             "ending": done.ending,
             # Only a search that a limit cuts depends on the clock.

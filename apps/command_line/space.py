@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from attrs import evolve
+from attrs import evolve, frozen
 
 from spaces.apps.app import App
 from spaces.apps.command_line.further_sizes import parse_sizes
-from spaces.apps.command_line.options import MOST, find_device, read_partial
+from spaces.apps.command_line.options import MOST, DeviceName, find_device, read_partial
 from spaces.apps.errors import CommandError, WrongUsage
 from spaces.apps.halide_programs import check_sizes
 from spaces.enumerate.space.empty_space import EmptySpaceError
@@ -97,6 +97,37 @@ def kept_of(app: App, keep: str) -> Schedule:
         WrongUsage: there is no such schedule, or it has mistakes.
     """
     return read_partial(app, app.pipeline(), keep) if keep else NOTHING_FIXED
+
+
+@frozen
+class SpaceArguments:
+    """The arguments of a command that say which space of an app's schedules it is about."""
+
+    device: DeviceName = "cpu"
+    options: OptionsName = Preset.EXPERT
+    inexact: Inexact = False
+    where: Where = None
+    leave: Leave = None
+    keep: Keep = ""
+    size: Sizes = None
+
+    def make_space(self, app: App) -> ScheduleSpace:
+        """The space.
+
+        Raises:
+            WrongUsage: as for :func:`space_of`, or ``keep`` is no schedule of the app.
+            CommandError: no schedule can meet the estimates.
+        """
+        return space_of(
+            app,
+            self.device,
+            self.options,
+            self.inexact,
+            kept_of(app, self.keep),
+            self.where,
+            self.leave,
+            self.size,
+        )
 
 
 def space_of(

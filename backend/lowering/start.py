@@ -32,6 +32,7 @@ from spaces.backend.lowering.analyses.likely_strides import LikelyStrides
 from spaces.backend.lowering.analyses.size_checks import size_checks
 from spaces.backend.lowering.analyses.updates import updates_of
 from spaces.backend.lowering.prefetch import prefetches
+from spaces.backend.lowering.ring_buffers import with_coordinate
 from spaces.model.algorithm.foreign import foreign_code
 from spaces.model.algorithm.pipeline import Pipeline, size_variable
 from spaces.model.algorithm.required import required
@@ -234,18 +235,20 @@ def _by_array(value: Expr) -> Expr:
 def _hoisted(node: HoistedStorage, made: _Made) -> Statement:
     """The hoisted memory of each component, one allocation inside the other."""
     names = component_names(node.func, len(node.types))
+    slots = () if node.slots is None else (constant(node.slots, Int32),)
+    extents = (*node.extents, *slots)
     statement = _within(frozenset(names), _statements(node.body, made))
     for name, type in reversed(tuple(zip(names, node.types, strict=True))):
         statement = Allocate(
             buffer=_HOISTED.format(name),
             type=type,
             memory=node.memory,
-            sizes=node.extents,
+            sizes=extents,
             body=statement,
-            mins=tuple(constant(0, Int32) for _ in node.extents),
-            extents=node.extents,
-            folds=tuple(None for _ in node.extents),
-            order=tuple(range(len(node.extents))),
+            mins=tuple(constant(0, Int32) for _ in extents),
+            extents=extents,
+            folds=tuple(None for _ in extents),
+            order=tuple(range(len(extents))),
         )
     return statement
 
@@ -261,17 +264,22 @@ def _within(buffers: frozenset[str], statement: Statement) -> Statement:
 def _allocate(node: loopnest.Allocate, made: _Made) -> Statement:
     """An allocation for each component, one inside the other."""
     statement = deeper(_statements, node.body, made)
+    slots: tuple[Expr, ...] = ()
+    ring = made.bounds.schedule.of(node.func).ring
+    if node.slot is not None and ring is not None:
+        slots = (constant(ring, Int32),)
+        statement = with_coordinate(statement, frozenset(node.buffers), node.slot)
     for name, type in reversed(tuple(zip(node.buffers, node.types, strict=True))):
         statement = Allocate(
             buffer=name,
             type=type,
             memory=node.memory,
-            sizes=node.extents,
+            sizes=(*node.extents, *slots),
             body=statement,
-            mins=node.mins,
-            extents=node.extents,
-            folds=node.folds,
-            order=node.order,
+            mins=(*node.mins, *(constant(0, Int32) for _ in slots)),
+            extents=(*node.extents, *slots),
+            folds=(*node.folds, *(None for _ in slots)),
+            order=(*node.order, *(len(node.order) for _ in slots)),
         )
     return statement
 

@@ -11,11 +11,12 @@ from attrs import define, field, frozen
 
 from spaces.backend.arguments import Array
 from spaces.backend.arrays.given import AnyArray
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.compile_gpu import compile_gpu
 from spaces.backend.cuda.kernel import CudaModule
 from spaces.backend.cuda.launch import GpuExecutor
 from spaces.backend.cuda.plan import Plan
 from spaces.backend.cuda.program import CudaExecutor, Session
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.measuring.task import MeasuringTask, NotLegalError
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify

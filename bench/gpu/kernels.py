@@ -21,11 +21,12 @@ from bench.gpu.runner.folder import write_arrays
 from bench.gpu.runner.inputs import made
 from spaces.backend.arguments import Array, Sizes
 from spaces.backend.arrays.given import AnyArray, on_host
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.compile_gpu import compile_gpu
 from spaces.backend.cuda.kernel import AllocStep, CudaModule, FreeStep, HostStep
 from spaces.backend.cuda.nvrtc import compiler_options
 from spaces.backend.cuda.plan import Plan, PlannedLaunch, PlannedStep
 from spaces.backend.cuda.program import CudaExecutor, Session
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.ir.host import HostPart
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.llvm.operators import FloatMode

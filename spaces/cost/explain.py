@@ -47,7 +47,7 @@ class _Cause:
 
 
 _EVALUATED = (facts.LEVEL, facts.EVALUATIONS, facts.REDUNDANT)
-_WORK = (*_EVALUATED, facts.OPERATIONS, facts.READS)
+_WORK = (*_EVALUATED, facts.CALLS, facts.OPERATIONS, facts.READS)
 _COMPUTED = (facts.KERNEL, *_WORK, facts.LANES, facts.TASKS)
 _MOVED = (*_EVALUATED, facts.READS, facts.STORAGE, facts.TASKS)
 

@@ -17,7 +17,9 @@ from spaces.model.formulas.symbolic import SymbolicNumber
 
 @runtime_checkable
 class CostModel(Protocol):
-    """Gives each choice of a batch a cost."""
+    """Gives each choice of a batch a cost. A model does not change while a search runs: the search
+    keeps costs, and takes them again for the same structure.
+    """
 
     def cost(self, batch: Batch) -> NDArray[np.float64]:
         """One number for each choice, in a shape that broadcasts to the shape of the batch. Lower

@@ -11,10 +11,11 @@ from time import monotonic
 
 from attrs import frozen
 
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.compile_gpu import compile_gpu
 from spaces.backend.cuda.compiled_apart import resources_within
 from spaces.backend.cuda.errors import CudaCompileError
 from spaces.backend.cuda.nvrtc import KernelResources
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch

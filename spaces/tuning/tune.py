@@ -11,7 +11,8 @@ from attrs import evolve
 
 from spaces.backend.arguments import Array, Scalars
 from spaces.backend.compile import CompiledPipeline, compile_cpu
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.agreement import EXACT
 from spaces.backend.measuring.conditions import USUAL, RunConditions, check_conditions

@@ -1,0 +1,1 @@
+"""The apps compute what their papers say, and the commands of ``spaces`` keep their promises."""

@@ -26,7 +26,8 @@ from spaces import (
 )
 from spaces.backend.access import AccessMode
 from spaces.backend.compile import CompiledPipeline, compile_cpu, compile_cpu_unchecked
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
+from spaces.backend.compile_gpu import compile_gpu, compile_gpu_unchecked
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.preconditions import SizeError
 from spaces.backend.reference import evaluate

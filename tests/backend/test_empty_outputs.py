@@ -35,7 +35,8 @@ from spaces import (
 )
 from spaces.backend.access import AccessMode
 from spaces.backend.compile import CompiledPipeline, compile_cpu
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.compile_gpu import compile_gpu
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.llvm.c_header import RUNTIME, RUNTIME_HEADER
 from spaces.backend.llvm.runtime.helpers import runtime_object
 from spaces.backend.lowering.empty_outputs import outputs_alone

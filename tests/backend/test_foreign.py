@@ -19,7 +19,9 @@ from spaces import (
     Func,
     HalideImportError,
     ImageParam,
+    Int32,
     Options,
+    Param,
     Pipeline,
     Schedule,
     ScheduleSpace,
@@ -43,6 +45,7 @@ from spaces.backend.access import AccessMode
 from spaces.backend.reference.evaluation import evaluate
 from spaces.backend.replay.run import replay_nest
 from spaces.model.algorithm.foreign import know_callable
+from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.writing.serialize import DocumentError
 from tests.differential.quick_code import quick_code
 
@@ -290,3 +293,30 @@ def test_a_document_names_code_only_as_a_whole_definition() -> None:
     inside = text.replace('"op": "mul"', '"op": "foreign"')
     with pytest.raises(DocumentError, match="does not say which foreign code"):
         from_json(inside, Pipeline)
+
+
+def test_needs_of_a_box_follow_groups_params_and_sizes_of_images() -> None:
+    """Halide asks the code for each box; here formulas of an element say it for all boxes."""
+    x, y = Var("x"), Var("y")
+    image, n = ImageParam(Int32, 2, "image"), Param(Int32, "n")
+    given, code, out = Func("given"), Func("code"), Func("out")
+    given[x, y] = image[x, y] + 1
+    groups, rows = (x / 16 * 16, x / 16 * 16 + 15), (y - n, y + n)
+    ends = image.dim(0).min(), image.dim(0).max()
+    code.define_extern(
+        "smooth", [given, image], Int32, [x, y], needs=[[groups, rows], [ends, rows]]
+    )
+    out[x, y] = code[x, y] + code[x + 1, y]
+    made = pipeline(out)
+    text = "out.tile(x, y, xi, yi, 16, 4)\ncode.compute_at(out, x)\ngiven.compute_at(out, x)"
+    nest = loop_nest(made, parse_schedule(text, made))
+    sizes = {f"{name}.min.{d}": 0 for name in ("out", "image") for d in (0, 1)}
+    sizes |= {"out.extent.0": 64, "out.extent.1": 8, "image.extent.0": 90, "image.extent.1": 99}
+    at = {**sizes, "n": 2, "out.s0.x": 1, "out.s0.y": 1}
+    needed = nest.bounds.placements["given"].required
+    ends_of = [tuple(number(end, at) for end in (i.min, i.max)) for i in needed]
+    assert ends_of == [(16, 47), (4 - 2, 7 + 2)]
+    whole = nest.inputs["image"][0]
+    assert whole.min is not None
+    assert whole.max is not None
+    assert (number(whole.min, at), number(whole.max, at)) == (0, 89)

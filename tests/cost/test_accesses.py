@@ -19,6 +19,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.integer_functions import rounding_halving_add
 from spaces.model.expressions.types import Float32, Int32, UInt8
+from spaces.model.formulas.algebra import evaluate
 from spaces.model.schedules.inlining import inlined_functions
 from spaces.model.schedules.schedule import Schedule
 
@@ -98,6 +99,10 @@ def test_operations_by_what_moves_them() -> None:
         (X / 2, Fraction(1, 2), Course.ROUNDED),
         (X % 2, 1, Course.BENT),
         (X / 2 + X % 2, Fraction(3, 2), Course.BENT),
+        (X - X / 8 * 8, 1, Course.BENT),
+        (X / 8 * 8 - X + Y, -1, Course.BENT),
+        (X - X / 8 * 6, Fraction(1, 4), Course.ROUNDED),
+        (X / 8 - X / 8, 0, Course.ROUNDED),
         (fn.clamp(X - 1, 0, IMAGE.width() - 1), 1, Course.CLAMPED),
         (fn.clamp(X / 4, 0, 9), Fraction(1, 4), Course.ROUNDED),
         (cast(Int32, IMAGE[X, Y]), 0, Course.UNKNOWN),
@@ -111,6 +116,30 @@ def test_courses(coordinate: Expr, step: object, course: Course) -> None:
     (index,) = {a.indices[0] for a in work.accesses if a.indices[1].moves == ()}
     assert index.course is course
     assert index.step("x") == step
+
+
+@pytest.mark.parametrize(
+    ("coordinate", "least", "most"),
+    [
+        (X % 8, 0, 7),
+        (X - X / 8 * 8, 0, 7),
+        (3 + X / -8 * 8 + X, 3, 10),
+        (X / 2 / 4 * 8 - X, -7, 0),
+        (Y - X / 4 * 4 + X - Y / 3 * 3, 0, 5),
+    ],
+    ids=str,
+)
+def test_remainders_have_ends_however_they_are_written(
+    coordinate: Expr, least: int, most: int
+) -> None:
+    """``most`` counts the elements from the least value to the greatest, found by trying all."""
+    work = stage_work(_stage(cast(Int32, IMAGE[coordinate, 0])))
+    (index,) = {access.indices[0] for access in work.accesses}
+    values = {
+        evaluate(coordinate, {"x": x, "y": y}) for x in range(-24, 24) for y in range(-24, 24)
+    }
+    assert (min(values), max(values)) == (least, most)
+    assert index.most == most - least + 1
 
 
 def test_mirrors_bend_and_edges_clamp() -> None:

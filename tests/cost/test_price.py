@@ -77,3 +77,27 @@ def test_what_has_no_price_is_told():
     )
     with pytest.raises(TypeError, match="not an Illegal"):
         spaces.price(illegal)
+
+
+def called(schedule, **stated):
+    """The price of ``code``, which foreign code computes in 64 columns and 33 rows."""
+    x, y = spaces.Var("x"), spaces.Var("y")
+    image = spaces.ImageParam(spaces.Int32, 2, "image")
+    code, out = spaces.Func("code"), spaces.Func("out")
+    code.define_extern("soften", [image], spaces.Int32, [x, y], **stated)
+    out[x, y] = code[x, y] + code[x, y + 1]
+    pipeline = spaces.pipeline(out, estimates={out: [64, 32]})
+    verdict = spaces.verify(
+        pipeline, spaces.parse_schedule(schedule, pipeline), spaces.device("cpu")
+    )
+    found = spaces.price(verdict)
+    return next(p.cost for p in found.parts if (p.func, p.what) == ("code", "compute"))
+
+
+def test_foreign_code_costs_its_calls_and_what_is_stated_for_its_elements():
+    element, call = spaces.Prices().foreign, spaces.Prices().foreign_call
+    assert called("code.compute_root()") == 64 * 33 * element + call
+    assert called("code.compute_root()", cycles=12) == 64 * 33 * 12 + call
+    assert called("code.compute_at(out, y)", cycles=12) == 32 * (64 * 2 * 12 + call)
+    with pytest.raises(spaces.DefinitionError, match=r"are a positive number, not 0\."):
+        called("code.compute_root()", cycles=0)

@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bench.machine import machine
-from tests.differential.check import SHARED, Fuzzer, told
+from tests.differential.cases import SHARED
+from tests.differential.check import Fuzzer, told
 from tests.differential.journal import Journal
 from tests.differential.runner import corpus_of, done_before, run
 from tests.differential.smallest import smallest

@@ -347,6 +347,10 @@ class _Addition:
                 return self._special(name)
             case "memoize":
                 return self._memoized()
+            case "ring_buffer":
+                return self._ring_buffer()
+            case "async":
+                return self._async()
         for function, entry in self._funcs():
             is_output = function.name in self.whole.outputs
             of_storage = name in ("reorder_storage", "align_storage", "bound_storage")
@@ -381,6 +385,23 @@ class _Addition:
             fits = not (is_output or reads or entry.store != entry.compute)
             if fits or self.rng.random() < 0.03:
                 return self._at(entry, 0).memoize().schedule
+        return self.schedule
+
+    def _ring_buffer(self) -> Schedule:
+        """A ring buffer of a Func, mostly one whose memory is hoisted."""
+        for _, entry in self._funcs():
+            if entry.is_hoisted or self.rng.random() < 0.02:
+                return self._at(entry, 0).ring_buffer(self.rng.choice((1, 2, 3, 5))).schedule
+        hoisted = evolve(self, schedule=self.of("level", "hoisted storage"))
+        if any(entry.is_hoisted for _, entry in hoisted._funcs()):
+            return hoisted._ring_buffer()
+        return self.schedule
+
+    def _async(self) -> Schedule:
+        """An asynchronous Func, mostly none of the outputs."""
+        for function, entry in self._funcs():
+            if function.name not in self.whole.outputs or self.rng.random() < 0.05:
+                return self._at(entry, 0).async_().schedule
         return self.schedule
 
     def _on_a_split_loop(self) -> Schedule:

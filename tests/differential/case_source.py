@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces import Pipeline, Schedule, Type, format_schedule, parse_schedule, to_json
-from tests.differential.check import Case, is_optimised
+from tests.differential.cases import Case
+from tests.differential.check import is_optimised
 from tests.differential.layouts import DENSE
 from tests.differential.oracle import Oracle
 from tests.differential.pipeline_source import pipeline_source

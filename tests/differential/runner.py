@@ -16,7 +16,8 @@ from attrs import define, evolve, field, frozen
 
 from tests.differential.aims import Aims, rarest
 from tests.differential.branches import Branches
-from tests.differential.check import NO_AIMS, SHARED, Fuzzer, Seed
+from tests.differential.cases import NO_AIMS, SHARED, Seed
+from tests.differential.check import Fuzzer
 from tests.differential.journal import Group, Journal
 from tests.differential.pairs import Pairs, merged
 from tests.differential.summary import Summary

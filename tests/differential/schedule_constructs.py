@@ -93,6 +93,10 @@ def _of_storage(func: FuncSchedule) -> Iterator[str]:
         yield "directive: fold_storage" if fold.forward else "directive: fold_storage backward"
     if func.memoized:
         yield "directive: memoize"
+    if func.ring is not None:
+        yield "directive: ring_buffer"
+    if func.asynchronous:
+        yield "directive: async"
     if func.storage_orders:
         yield "directive: reorder_storage"
     if func.pads:

@@ -13,7 +13,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split, Tail
 from spaces.model.schedules.schedule import FuncSchedule, MemoryType, Schedule
-from tests.differential.check import Case, Fuzzer
+from tests.differential.cases import Case
+from tests.differential.check import Fuzzer
 from tests.differential.oracle import Oracle
 from tests.differential.smaller import smaller_subjects
 

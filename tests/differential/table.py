@@ -17,13 +17,14 @@ from typing import Any
 from attrs import frozen
 
 from tests.differential.aims import WANTED
-from tests.differential.check import CASES_PROVEN, PROVEN, REFUTED, SHARED, UNKNOWN
+from tests.differential.cases import SHARED
 from tests.differential.impossible import why_impossible
 from tests.differential.journal import Journal
 from tests.differential.missed import MISSED
 from tests.differential.pairs import Pairs, merged
 from tests.differential.summary import merged as summed
 from tests.differential.universe import is_of_pipelines, universe
+from tests.differential.verdict_checks import CASES_PROVEN, PROVEN, REFUTED, UNKNOWN
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "bench/results"

@@ -38,16 +38,8 @@ from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
 from tests.differential import check, runner
-from tests.differential.check import (
-    CASES_PROVEN,
-    CLASSES,
-    PROVEN,
-    REFUTED,
-    SHARED,
-    Fuzzer,
-    draw,
-    subject_of,
-)
+from tests.differential.cases import CLASSES, SHARED, draw, subject_of
+from tests.differential.check import Fuzzer
 from tests.differential.claims import unclassified
 from tests.differential.gpu_machine import Buffer, GpuMachine, Worker
 from tests.differential.gpu_schedules import gpu_schedule
@@ -60,6 +52,7 @@ from tests.differential.smallest import smallest
 from tests.differential.subjects import EXACT, ODD, Subject, subject
 from tests.differential.summary import Summary
 from tests.differential.test_regressions import IMAGE, PLACE, window_sum
+from tests.differential.verdict_checks import CASES_PROVEN, PROVEN, REFUTED
 from tests.examples import examples
 
 SEED, ALL = 20, 400

@@ -36,7 +36,8 @@ from spaces.model.expressions.types import Float32, Float64, Int32, Type, UInt8
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.schedule import Schedule
 from tests.differential.aims import Aims, rarest
-from tests.differential.check import CORPUS, Fuzzer, Seed, constructs_of, draw, subject_of
+from tests.differential.cases import CORPUS, Seed, constructs_of, draw, subject_of
+from tests.differential.check import Fuzzer
 from tests.differential.companions import with_companion
 from tests.differential.composed import composed
 from tests.differential.constructs import frozen_constructs, size_constructs, written_constructs

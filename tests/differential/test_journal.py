@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tests.differential import __main__ as fuzzer
-from tests.differential.check import SHARED
+from tests.differential.cases import SHARED
 from tests.differential.runner import done_before
 from tests.differential.summary import Summary
 

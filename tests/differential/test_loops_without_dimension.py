@@ -46,7 +46,8 @@ from spaces.constraints.reasoning.solvers import BY_STEPS
 from spaces.model.formulas.smt import NO_TIMEOUT
 from spaces.model.schedules.domain_order import Tail
 from tests.backend.guarded import guarded
-from tests.differential.check import Case, Fuzzer, refused
+from tests.differential.cases import Case
+from tests.differential.check import Fuzzer, refused
 from tests.differential.oracle import Oracle
 from tests.differential.subjects import EXACT, Subject
 from tests.examples import every, examples

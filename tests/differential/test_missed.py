@@ -9,7 +9,8 @@ import random
 import pytest
 
 from spaces import CheckedSchedule, device, format_schedule, prove, verify
-from tests.differential.check import Case, Fuzzer, draw
+from tests.differential.cases import Case, draw
+from tests.differential.check import Fuzzer
 from tests.differential.layouts import DENSE
 from tests.differential.oracle import Oracle
 from tests.differential.schedule_constructs import schedule_constructs

@@ -16,7 +16,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const, Op, constant, walk
 from spaces.model.schedules.domain_order import LoopKind
 from tests.differential.case_source import case_source
-from tests.differential.check import Case, Fuzzer, Outcome
+from tests.differential.cases import Case
+from tests.differential.check import Fuzzer, Outcome
 from tests.differential.oracle import Oracle
 from tests.differential.pipeline_source import made, pipeline_source, rewritten
 from tests.differential.pipelines import KINDS

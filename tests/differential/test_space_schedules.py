@@ -8,7 +8,8 @@ from collections import Counter
 import pytest
 
 from spaces import EmptySpaceError, Options, ScheduleSpace, device, format_schedule
-from tests.differential.check import SHARED, Case, Fuzzer
+from tests.differential.cases import SHARED, Case
+from tests.differential.check import Fuzzer
 from tests.examples import examples
 
 SEED, SUBJECTS, DRAWS = 2, 10, examples(2, fewest=1)

@@ -11,7 +11,7 @@ from attrs import evolve
 from spaces import Func, Var, device, pipeline, schedule, verify
 from spaces.model.algorithm.pipeline import size_variable
 from tests.differential.aims import WANTED
-from tests.differential.check import CASES_PROVEN, PROVEN, REFUTED, SHARED, UNKNOWN
+from tests.differential.cases import SHARED
 from tests.differential.claims import CLAIMS
 from tests.differential.impossible import why_impossible
 from tests.differential.journal import Journal
@@ -33,6 +33,7 @@ from tests.differential.table import (
     report,
 )
 from tests.differential.universe import universe
+from tests.differential.verdict_checks import CASES_PROVEN, PROVEN, REFUTED, UNKNOWN
 
 
 @pytest.fixture(scope="module")

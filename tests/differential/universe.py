@@ -68,6 +68,8 @@ _DIRECTIVES = (
     "specialize_fail",
     "atomic",
     "memoize",
+    "ring_buffer",
+    "async",
     "fold_storage",
     "fold_storage backward",
     "reorder_storage",
@@ -128,7 +130,13 @@ OF_SCHEDULES: dict[str, tuple[str, ...]] = {
 }
 
 
-LATER = ("value: extract_bits", "coordinate: extract_bits", "directive: memoize")
+LATER = (
+    "value: extract_bits",
+    "coordinate: extract_bits",
+    "directive: memoize",
+    "directive: ring_buffer",
+    "directive: async",
+)
 """Constructs that are younger than journals in ``bench/results``, in the order in which they came.
 Journals know constructs by their numbers, so these have the last ones.
 """

@@ -10,6 +10,8 @@ from attrs import evolve
 import spaces
 from spaces import Device, Limits, Options, Schedule, ScheduleSpace, schedule, verify
 from spaces.constraints.solver.encode import encode, models
+from spaces.enumerate.search.stagewise.state import OpenWay
+from spaces.enumerate.search.stagewise.way_prices import WayPrices
 from spaces.model.algorithm.pipeline import Estimate, Pipeline
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, row_sums, two_outputs
@@ -150,3 +152,23 @@ def test_mistakes_in_sizes_come_as_sentences_all_at_once() -> None:
             ScheduleSpace(BLUR, CPU, sizes=wrong)
     with pytest.raises(ValueError, match="The estimate of blur_y is"):
         ScheduleSpace(BLUR, CPU, sizes=[{"blur_y": "ab"}])
+
+
+def test_a_search_judges_at_further_sizes_before_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is legal at the estimates alone must not take the places of others in the beam."""
+    needs_verdict, asked = WayPrices.is_doubtful, list[bool]()
+
+    def recorded(prices: WayPrices, way: OpenWay) -> bool:
+        asked.append(needs_verdict(prices, way))
+        return asked[-1]
+
+    monkeypatch.setattr(WayPrices, "is_doubtful", recorded)
+    space = ScheduleSpace(BLUR, CPU, SMALL[CPU])
+    for further, some_need_none in (((), True), ((SMALLER,), False)):
+        asked.clear()
+        found = spaces.best(spaces.search(evolve(space, sizes=further), "reuse", "stagewise"))
+        assert (sum(asked) < len(asked)) == some_need_none
+        assert asked
+        assert is_legal_at_both(found.best[0].schedule, CPU) or not further

@@ -23,10 +23,10 @@ from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     Place,
     TiledLoop,
     greatest_overlaps,
+    inline_trivial_funcs,
     is_trivial,
     possible,
     stage_fusion,
-    trivial_inlined,
 )
 from spaces.enumerate.search.papers.reuse_analysis.overlap import dependences, overlap
 from spaces.enumerate.search.papers.reuse_analysis.segments import (
@@ -191,7 +191,7 @@ def test_an_inlined_producer_takes_the_place_of_a_trivial_stage():
     assert not is_trivial(pipe.function("work"))
     places = stage_fusion(pipe, "blur_y", {0: _nest("yo", "xo", "yi", "xi")})
     assert places == {"copy": Place(3, 2), "work": None}
-    assert trivial_inlined(pipe, "blur_y", places) == {"copy": None, "work": Place(3, 2)}
+    assert inline_trivial_funcs(pipe, "blur_y", places) == {"copy": None, "work": Place(3, 2)}
 
 
 def test_as_many_tiles_as_threads():

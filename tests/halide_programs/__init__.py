@@ -1,0 +1,1 @@
+"""Random programs of Halide, and damaged files: Halide and this library must agree about each."""

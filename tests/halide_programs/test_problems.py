@@ -16,10 +16,13 @@ import numpy as np
 from spaces import (
     HalideImportError,
     ScheduleSyntaxError,
+    apply,
     compile_cpu,
     device,
     format_schedule,
     from_halide,
+    halide_python_source,
+    halide_schedule_source,
     parse_schedule,
     read_hlpipe,
     verify,
@@ -100,26 +103,36 @@ def test_storage_is_the_same_for_all_specializations(directive: str) -> None:
         parse_schedule(text, from_halide(out).pipeline)
 
 
-def test_funcs_that_halide_computes_beside_their_readers_are_computed_before_them() -> None:
-    def funcs(number: int):
+def test_funcs_that_run_beside_their_readers_come_in_and_go_back() -> None:
+    def funcs(is_scheduled: bool):
         data = hl.ImageParam(hl.Int(32), 2, "data")
         ring, later, out = hl.Func("ring"), hl.Func("later"), hl.Func("out")
-        ring[x, y] = data[x, y] * number
+        ring[x, y] = data[x, y] * 3
         later[x, y] = ring[x, y] + ring[x + 1, y]
         out[x, y] = later[x, y] ^ later[x, y + 1]
-        ring.compute_at(out, y).hoist_storage_root().ring_buffer(2).async_()
-        later.compute_root().async_()
-        ring.compute_at(later, y)
+        if is_scheduled:
+            later.compute_root().async_()
+            ring.compute_at(later, y).hoist_storage_root().ring_buffer(2).async_()
         return data, out
 
-    data, out = funcs(3)
-    found = from_halide(out, estimates={"out": [16, 8], "data": [17, 9]})
+    data, out = funcs(is_scheduled=True)
+    sizes = {"out": [16, 8], "data": [17, 9]}
+    found = from_halide(out, estimates=sizes)
     text = format_schedule(found.schedule, found.pipeline)
-    assert text == "later.compute_root()\nring.compute_at(later, y).hoist_storage_root()"
-    assert [note.partition(" is left out")[0] for note in found.notes] == [
-        *("async() of Func ring", "ring_buffer() of Func ring", "async() of Func later"),
-    ]
+    assert text == (
+        "later.compute_root().async()\n"
+        "ring.compute_at(later, y).hoist_storage_root().async().ring_buffer(2)"
+    )
+    assert found.notes == ()
+    file = read_hlpipe(hl.serialize_pipeline(hl.Pipeline([out])))
+    assert file.schedule == found.schedule
+    _, plain = funcs(is_scheduled=False)
+    applied = apply(found.schedule, plain)
+    assert applied.schedule == found.schedule
+    assert ".async()" in halide_schedule_source(found.pipeline, found.schedule)
+    assert ".async_()" in halide_python_source(found.pipeline, found.schedule)
     checked = verify(found.pipeline, found.schedule, device("cpu"))
+    assert [one.rule for one in checked.advice] == ["advice.async"] * 2
     values = np.arange(9 * 17, dtype=np.int32).reshape(9, 17)
     with quick_code():
         ours = compile_cpu(checked)({"data": values})["out"]

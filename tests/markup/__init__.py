@@ -1,0 +1,1 @@
+"""The drawings and the markup of pages and cards."""

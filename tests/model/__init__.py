@@ -1,0 +1,1 @@
+"""The model: expressions, formulas, the algorithm, the schedule, their texts and the loop nest."""

@@ -1,0 +1,1 @@
+"""Pages about schedules and studies, also as a browser shows them."""

@@ -1,0 +1,1 @@
+"""Random searches that must keep their promises; ``python -m tests.search_runs`` does many."""

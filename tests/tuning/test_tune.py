@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spaces.backend.compile import CompiledPipeline
-from spaces.backend.compile_gpu import GpuPipeline
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.measuring.local import LocalMeasurer
 from spaces.backend.measuring.rounds import EVERY_ROUND
 from spaces.backend.measuring.task import MeasuringLimits

@@ -182,16 +182,6 @@ class Scheduling:
         schedule = given.func_schedule
         if schedule is None:
             raise Unsupported("it has none.")
-        if schedule.is_async:
-            self.problems.note(
-                f"async() of Func {function.name} is left out: it runs beside its readers in "
-                "Halide, and before them here. Its values are the same."
-            )
-        if schedule.ring_buffer is not None:
-            self.problems.note(
-                f"ring_buffer() of Func {function.name} is left out: nothing here runs ahead of "
-                "its readers, so its storage need not hold values of several iterations."
-            )
         if schedule.memoize_eviction_key is not None:
             self.problems.note(
                 f"The eviction key of memoize() of Func {function.name} is left out: kept results "
@@ -216,6 +206,10 @@ class Scheduling:
                 if not is_output or not depends_on_sizes(one, self._constant)
             ),
             memoized=schedule.memoized,
+            asynchronous=schedule.is_async,
+            ring=None
+            if schedule.ring_buffer is None
+            else self._whole(schedule.ring_buffer, "the extent of its ring buffer"),
             atomic=tuple(
                 number
                 for number, stage in enumerate(stages)

@@ -29,7 +29,10 @@ EXAMPLES = (
         BX.fold_storage("y", 4).store_root().compute_at("by", "y"),
         "a fold",
     ),
+    on_cpu("advice.inlined-storage", BX.ring_buffer(2), BX, "a ring buffer"),
     on_cpu("advice.output-memory", D.store_in("stack"), D),
+    on_cpu("advice.output-memory", D.async_(), D, "computed beside its readers"),
+    on_cpu("advice.async", BX.compute_root().async_(), BX.compute_root()),
     on_cpu("advice.split-by-one", D.split("x", "x", "xi", 1), D.split("x", "x", "xi", 2)),
     on_gpu(
         "advice.split-by-one",

@@ -49,6 +49,11 @@ EXAMPLES = (
     ),
     on_cpu(
         "storage.private-size",
+        BX.compute_at("by", "y").store_in("register"),
+        BX.compute_at("by", "x").store_in("register"),
+    ),
+    on_cpu(
+        "advice.stack-size",
         BX.compute_at("by", "y").store_in("stack"),
         BX.compute_at("by", "x").store_in("stack"),
     ),

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from spaces.constraints.repairs.ranked_edit import Rank, RankedEdit
 from spaces.model.schedules.domain_order import HINTS, DomainOrder
-from spaces.model.schedules.schedule import FLAGS, INLINE, FuncSchedule, Schedule
+from spaces.model.schedules.schedule import INLINE, SETTINGS, FuncSchedule, Schedule
 
 _T = TypeVar("_T")
 
@@ -36,9 +36,9 @@ def _of_func(entry: FuncSchedule) -> Iterator[FuncSchedule]:
         yield evolve(entry, bounds=bounds)
     if not entry.hoist.is_inline:
         yield evolve(entry, hoist=INLINE)
-    for flag in FLAGS:
-        if getattr(entry, flag):
-            changed: dict[str, Any] = {flag: False}
+    for setting, default in SETTINGS.items():
+        if getattr(entry, setting) != default:
+            changed: dict[str, Any] = {setting: default}
             yield evolve(entry, **changed)
 
 

@@ -9,7 +9,7 @@ from spaces.constraints.repairs.names import is_covered
 from spaces.constraints.repairs.ranked_edit import Rank, RankedEdit
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
-from spaces.model.schedules.schedule import FLAGS, FuncSchedule, Schedule
+from spaces.model.schedules.schedule import SETTINGS, FuncSchedule, Schedule
 
 
 def reset_funcs(
@@ -58,7 +58,7 @@ def _decisions(func: FuncSchedule) -> dict[tuple[object, ...], object]:
     found |= {("storage bound", b.dimension): b.extent for b in func.storage_bounds}
     found |= {("bound", i): bound for i, bound in enumerate(func.bounds)}
     found["hoist",] = func.hoist
-    found |= {(flag,): getattr(func, flag) for flag in FLAGS}
+    found |= {(name,): getattr(func, name) for name in SETTINGS}
     for stage, order in enumerate(func.stages):
         found |= {(stage, "split", i): record for i, record in enumerate(order.splits)}
         found |= {(stage, "kind", loop.name): loop.kind for loop in order.loops}

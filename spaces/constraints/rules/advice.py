@@ -21,6 +21,7 @@ from spaces.constraints.rules.written import (
     memory_directive,
     order_directive,
     pad_directive,
+    setting_directive,
     split_directive,
     storage_bound_directive,
 )
@@ -29,7 +30,7 @@ from spaces.model.expressions.expr import Expr, compare, component_name, constan
 from spaces.model.expressions.types import Int32
 from spaces.model.nest.splits import factor_expr
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, Split, Tail
-from spaces.model.schedules.schedule import MemoryType, StageOf
+from spaces.model.schedules.schedule import FuncSchedule, MemoryType, StageOf
 
 _ONE = constant(1, Int32)
 
@@ -92,6 +93,7 @@ def inlined_storage(view: NestView, func: str) -> Iterator[Check]:
     written += [pad_directive(func, pad) for pad in entry.pads]
     written += [storage_bound_directive(func, bound) for bound in entry.storage_bounds]
     written += [bound_directive(func, bound) for bound in entry.bounds]
+    written += _running_ahead(entry)
     if not written or not view.records.is_inlined(func):
         return
     yield refuse(
@@ -104,21 +106,53 @@ def inlined_storage(view: NestView, func: str) -> Iterator[Check]:
 
 @advice_rule(
     "advice.output-memory",
-    "A memory type for an output has no effect, because the caller provides the storage of an "
-    "output.",
+    "A memory type, `ring_buffer` or `async` of an output has no effect, because the caller "
+    "provides the storage of an output, and nothing reads it meanwhile.",
     "The caller's buffer is where it is.",
 )
 def output_memory(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
-    memory = view.records.entry(func).memory
-    if func in view.nest.pipeline.outputs and memory is not MemoryType.AUTO:
+    entry = view.records.entry(func)
+    written = _running_ahead(entry)
+    if entry.memory is not MemoryType.AUTO:
+        written.append(memory_directive(func, entry.memory))
+    if func in view.nest.pipeline.outputs and written:
         yield refuse(
             func,
-            "{directive} chooses memory for {func}, but it is an output: the caller provides its "
-            "storage.",
+            "{directives} is about the storage of {func}, but it is an output: the caller provides "
+            "its storage.",
             "Leave it out.",
-            directive=memory_directive(func, memory),
+            directives=listed(written),
         )
+
+
+@advice_rule(
+    "advice.async",
+    "An asynchronous Func has no effect here, because code of this library computes each Func "
+    "before its readers; the values are the same.",
+    "Halide computes it in another thread, beside its readers.",
+)
+def in_sequence(view: NestView, func: str) -> Iterator[Check]:
+    """At most one check."""
+    entry = view.records.entry(func)
+    is_output = func in view.nest.pipeline.outputs
+    if entry.asynchronous and not is_output and not view.records.is_inlined(func):
+        yield refuse(
+            func,
+            "{directive} lets other threads compute {func} while its readers run; here {func} is "
+            "computed first, then its readers run, and the values are the same.",
+            "Keep it for Halide, or leave it out.",
+            directive=setting_directive(entry, "asynchronous"),
+        )
+
+
+def _running_ahead(entry: FuncSchedule) -> list[str]:
+    """The directives that let a Func be computed before its values are read."""
+    return [
+        setting_directive(entry, setting)
+        for setting in ("asynchronous", "ring")
+        if getattr(entry, setting)
+    ]
 
 
 @advice_rule(
@@ -364,6 +398,7 @@ RULES = (
     inlined_order,
     inlined_storage,
     output_memory,
+    in_sequence,
     split_by_one,
     single_iteration,
     tail_never_reached,

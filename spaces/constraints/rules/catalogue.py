@@ -84,6 +84,7 @@ ADVICE: tuple[AdviceRule, ...] = (
     *advice.RULES,
     *wasted_work.RULES,
     *long_code.RULES,
+    *stack.ADVICE,
     unnamed_updates.unnamed_updates,
     rounding.advised,
 )

@@ -12,7 +12,7 @@ from spaces.constraints.rules.explicit_bounds import example_bounds
 from spaces.constraints.rules.gpu_reasons import in_bytes
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
-from spaces.constraints.rules.rule import Check, Quantity, check, nest_rule, refuse
+from spaces.constraints.rules.rule import Check, Quantity, advice_rule, check, nest_rule, refuse
 from spaces.constraints.rules.written import memory_directive
 from spaces.constraints.sizes.kernels import allocation_bytes
 from spaces.model.expressions import functions as fn
@@ -43,28 +43,66 @@ def _limits(view: NestView, func: str) -> tuple[Expr, ...]:
 
 @nest_rule(
     "storage.private-size",
-    "An allocation on the stack or in registers whose size has no constant limit is illegal, "
-    "because the compiler lays out the frame.",
-    "Halide refuses registers of other sizes, but not the stack.",
+    "An allocation in registers, or on the stack of a kernel, whose size has no constant limit is "
+    "illegal, because the compiler lays out the frame.",
+    "Halide refuses these, too.",
 )
 def private_size(view: NestView, func: str) -> Iterator[Check]:
     """At most one check."""
+    allocation = _unlimited(view, func)
+    if allocation is None or (
+        allocation.memory is MemoryType.STACK and not _is_in_kernel(view, func)
+    ):
+        return
+    yield refuse(
+        func,
+        "{directive} stores {func} in {memory}, but its size {size} is not a constant.",
+        "Store it in MemoryType::Heap, or inside a tile of constant size; or bound it, as in "
+        "{bound}.",
+        bound=example_bounds(view, allocation),
+        directive=memory_directive(func, allocation.memory),
+        memory=str(allocation.memory),
+        size=_shape(allocation),
+    )
+
+
+@advice_rule(
+    "advice.stack-size",
+    "Memory of the stack of the CPU has no effect if its size has no constant limit, because the "
+    "compiler lays out the frame; the memory then comes from the heap.",
+    "Halide takes it from a stack of its own, which keeps blocks of the heap.",
+)
+def stack_size(view: NestView, func: str) -> Iterator[Check]:
+    """At most one check."""
+    allocation = _unlimited(view, func)
+    if allocation is None or allocation.memory is not MemoryType.STACK:
+        return
+    yield refuse(
+        func,
+        "{directive} stores {func} on the stack, but its size {size} is not a constant, so its "
+        "memory comes from the heap.",
+        "Bound it, as in {bound}, or leave this out.",
+        bound=example_bounds(view, allocation),
+        directive=memory_directive(func, allocation.memory),
+        size=_shape(allocation),
+    )
+
+
+def _unlimited(view: NestView, func: str) -> Allocation | None:
+    """The largest allocation of a Func on the stack or in registers, if it has no constant size."""
     allocation = view.allocations.get(func)
     if allocation is None or allocation.memory not in PRIVATE:
-        return
+        return None
     allocation = evolve(allocation, extents=_limits(view, func))
-    if not view.is_constant(allocation.elements):
-        shape = " x ".join(f"({e})" for e in allocation.extents)
-        yield refuse(
-            func,
-            "{directive} stores {func} in {memory}, but its size {size} is not a constant.",
-            "Store it in MemoryType::Heap, or inside a tile of constant size; or bound it, as in "
-            "{bound}.",
-            bound=example_bounds(view, allocation),
-            directive=memory_directive(func, allocation.memory),
-            memory=str(allocation.memory),
-            size=shape,
-        )
+    return None if view.is_constant(allocation.elements) else allocation
+
+
+def _shape(allocation: Allocation) -> str:
+    return " x ".join(f"({extent})" for extent in allocation.extents)
+
+
+def _is_in_kernel(view: NestView, func: str) -> bool:
+    return any(loop.kind is LoopKind.GPU_BLOCK for loop in view.placement(func).path)
 
 
 @nest_rule(
@@ -131,10 +169,9 @@ def _on_stack(view: NestView, func: str) -> Allocation | None:
     allocation = view.allocations.get(func)
     if allocation is None or allocation.memory not in PRIVATE:
         return None
-    kinds = {loop.kind for loop in view.placement(func).path}
     allocation = evolve(allocation, extents=_limits(view, func))
     is_constant = view.is_constant(allocation.elements)
-    return allocation if is_constant and LoopKind.GPU_BLOCK not in kinds else None
+    return allocation if is_constant and not _is_in_kernel(view, func) else None
 
 
 def _frame(view: NestView, func: str) -> tuple[LoopVar, ...]:
@@ -148,3 +185,4 @@ def _frame(view: NestView, func: str) -> tuple[LoopVar, ...]:
 
 
 RULES = (private_size, stack_bytes, stack_total)
+ADVICE = (stack_size,)

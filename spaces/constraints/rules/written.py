@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
+from spaces.model.directives.declaration import DIRECTIVES
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
 from spaces.model.schedules.schedule import (
     Alignment,
@@ -81,6 +82,14 @@ def fold_directive(func: str, fold: Fold) -> str:
 def hoist_directive(entry: FuncSchedule) -> str:
     """``f.hoist_storage(g, y)``."""
     return f"{entry.name}.{format_call(hoist_call(entry.hoist))}"
+
+
+def setting_directive(entry: FuncSchedule, setting: str) -> str:
+    """``f.ring_buffer(3)``, ``f.async()``: the directive that sets something of a whole Func."""
+    (declared,) = (one for one in DIRECTIVES.values() if one.setting == setting)
+    value = getattr(entry, setting)
+    call = DirectiveCall(declared.name, () if value is True else (value,))
+    return f"{entry.name}.{format_call(call)}"
 
 
 def storage_bound_directive(func: str, bound: StorageBound) -> str:

@@ -29,6 +29,7 @@ from spaces.cost.cpu.term import (
     ALLOCATION,
     DELAY,
     DEPENDENCE,
+    FOREIGN,
     KINDS,
     LOOP,
     OPERATION,
@@ -253,6 +254,8 @@ class Reuse:
             return 0.0
         core = self._core
         view = core.view_stage(features, stage)
+        if stage.work.code is not None:
+            return core.sum_terms(FOREIGN, view) / core.cores_busy(stage.loops)
         busy = maximum(view.vectors * core.sum_terms(ACCESS, view), core.sum_terms(OPERATION, view))
         cycles = maximum(busy, core.sum_terms(DEPENDENCE, view))
         for kind in (SPILL, LOOP, DELAY):

@@ -95,6 +95,7 @@ DEPENDENCE: TermKind[StageWork] = TermKind("compute", "that a stage waits for it
 SPILL: TermKind[StageWork] = TermKind("compute", "of a stage for what registers cannot hold")
 LOOP: TermKind[StageWork] = TermKind("compute", "of the loops of a stage without their bodies")
 DELAY: TermKind[StageWork] = TermKind("compute", "that a stage waits for memory")
+FOREIGN: TermKind[StageWork] = TermKind("compute", "of a stage that foreign code computes")
 FROM_L2: TermKind[Footprint] = TermKind("from_l2", "to move a footprint once")
 FROM_L3: TermKind[Footprint] = TermKind("from_l3", "to move a footprint once")
 FROM_MEMORY: TermKind[Footprint] = TermKind("from_memory", "to move a footprint once")
@@ -102,11 +103,12 @@ ALLOCATION: TermKind[FuncFeatures] = TermKind("allocation", "for one allocation 
 OVERHEAD: TermKind[ParallelLoop] = TermKind("overhead", "for a parallel loop")
 
 KINDS: tuple[TermKind[Any], ...] = (
-    *(ACCESS, OPERATION, DEPENDENCE, SPILL, LOOP, DELAY),
+    *(ACCESS, OPERATION, DEPENDENCE, SPILL, LOOP, DELAY, FOREIGN),
     *(FROM_L2, FROM_L3, FROM_MEMORY, ALLOCATION, OVERHEAD),
 )
 """The kinds of terms. Accesses, operations and dependences of a stage run side by side, so the
-longest of the three counts. All others add up.
+longest of the three counts. All others add up. A stage that foreign code computes has the last of
+these alone, beside what it moves.
 """
 
 PARTS = tuple(dict.fromkeys(kind.part for kind in KINDS))

@@ -6,6 +6,7 @@ long as the definition exists.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import IntEnum
 from fractions import Fraction
@@ -13,10 +14,11 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import attrs
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from spaces.cost.features.constant_ends import constant_ends
 from spaces.cost.features.histogram import NO_OPERATIONS, Histogram, histogram
+from spaces.model.algorithm.foreign import ForeignCode, foreign_code
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.algorithm.undefined import is_nothing
 from spaces.model.expressions.definitions import expanded
@@ -153,6 +155,7 @@ class Work:
             example, need not be computed again in each line.
         is_undefined: whether it leaves all values undefined, so that it takes no time.
         histogram: its operations by kind and type.
+        code: the foreign code that computes it, if any.
     """
 
     accesses: tuple[ReadGroup, ...]
@@ -161,6 +164,7 @@ class Work:
     parts: tuple[tuple[frozenset[str], Operations], ...]
     is_undefined: bool = False
     histogram: Histogram = NO_OPERATIONS
+    code: ForeignCode | None = None
 
     @cached_property
     def operations(self) -> Operations:
@@ -185,22 +189,22 @@ class Work:
 @lru_cache(maxsize=4096)
 def stage_work(stage: Stage) -> Work:
     """Operations and reads of one evaluation of ``stage``."""
-    skipped = all(map(is_nothing, stage.values))
+    skipped, code = all(map(is_nothing, stage.values)), foreign_code(stage.values)
     stage = stage.mapped(expanded)
     reader = _AffineReader.of(stage)
     nodes = walk(*stage.values, *stage.args, *stage.predicates)
     # The components of a Tuple are one element: one read with the bytes of all components.
     calls = {(n.target, n.args): n for n in nodes if isinstance(n, Call) and n.args}
     groups: dict[frozenset[str], list[Cast | Op]] = {}
-    for node in reader.computed((*stage.values, *stage.predicates)):
+    for node in reader.find_computed((*stage.values, *stage.predicates)):
         if isinstance(node, Cast | Op) and reader.moved_by[node]:
             groups.setdefault(reader.moved_by[node], []).append(node)
     parts = tuple((moved_by, _operations(nodes)) for moved_by, nodes in groups.items())
-    accesses = reader.grouped(list(calls.values()), stage.args)
+    accesses = reader.group_reads(list(calls.values()), stage.args)
     repeated = [node for nodes in groups.values() for node in nodes]
     found = histogram(repeated, stage.values)
     place = reader.place(stage.args)
-    return Work(accesses, reader.movers(stage.args), place, parts, skipped, found)
+    return Work(accesses, reader.movers(stage.args), place, parts, skipped, found, code)
 
 
 def loads_of_funcs(work: Work, is_image: Mapping[str, bool]) -> int:
@@ -250,6 +254,51 @@ def _group(name: str) -> str:
     return "math" if name in FLOAT_FUNCTIONS else "other"
 
 
+@define
+class _Slopes:
+    """How steep the terms of a coordinate are along each Var, and how far rounding moves it.
+
+    Attributes:
+        exact: the slopes of terms that no division rounds.
+        rounded: the slopes of quotients, on average.
+        low: how far rounding may move the coordinate down, at most: zero or less.
+        high: how far rounding may move it up, at most.
+    """
+
+    exact: dict[str, Fraction] = field(factory=dict)
+    rounded: dict[str, Fraction] = field(factory=dict)
+    low: Fraction = _NO_STEP
+    high: Fraction = _NO_STEP
+
+    def add(self, name: str, slope: Fraction) -> None:
+        """Adds a term that grows by ``slope`` for each step of ``name``."""
+        self.exact[name] = self.exact.get(name, _NO_STEP) + slope
+
+    def inside_quotient(self) -> _Slopes:
+        """The slopes to which the terms of a numerator are added."""
+        return _Slopes(self.rounded, self.rounded)
+
+    def round(self, numerator: _Slopes, most: Fraction) -> None:
+        """Adds what rounds a quotient: by a number between 0 and ``most``."""
+        self.low += numerator.low + min(most, _NO_STEP)
+        self.high += numerator.high + max(most, _NO_STEP)
+
+    @property
+    def total(self) -> dict[str, Fraction]:
+        """The slopes along the Vars over many steps, without those that cancel."""
+        names = self.exact.keys() | self.rounded.keys()
+        found = {n: self.exact.get(n, _NO_STEP) + self.rounded.get(n, _NO_STEP) for n in names}
+        return {name: slope for name, slope in found.items() if slope}
+
+    @property
+    def between_jumps(self) -> dict[str, Fraction]:
+        """The slopes that quotients cancel over many steps: ``x - x / 8 * 8`` grows with ``x``, and
+        falls back to 0 at each multiple of 8.
+        """
+        total = self.total
+        return {name: slope for name, slope in self.exact.items() if slope and name not in total}
+
+
 @frozen
 class _Coordinate:
     moves: Coefficients
@@ -297,7 +346,7 @@ class _AffineReader:
                 moved_by[node] |= reduced
         return _AffineReader(coordinates, reduced, moved_by)
 
-    def computed(self, values: tuple[Expr, ...]) -> Iterator[Expr]:
+    def find_computed(self, values: tuple[Expr, ...]) -> Iterator[Expr]:
         """The nodes of computed values. Coordinates of reads that are affine are addresses, and are
         left out.
         """
@@ -323,7 +372,7 @@ class _AffineReader:
         found = map(self._coordinate, args)
         return tuple(_index(coordinate.moves, [coordinate]) for coordinate in found)
 
-    def grouped(self, calls: list[Call], place: tuple[Expr, ...]) -> tuple[ReadGroup, ...]:
+    def group_reads(self, calls: list[Call], place: tuple[Expr, ...]) -> tuple[ReadGroup, ...]:
         """Merges reads of one buffer with the same moves into one access that spreads over them."""
         groups: dict[tuple[str, tuple[Coefficients, ...]], list[tuple[_Coordinate, ...]]] = {}
         places: dict[tuple[str, tuple[Coefficients, ...]], list[tuple[Expr, ...]]] = {}
@@ -350,57 +399,63 @@ class _AffineReader:
 
     def find_coordinate(self, arg: Expr) -> _Coordinate:
         """``arg`` as an affine map; looks through clamps and mirrors."""
-        terms: dict[str, Fraction] = {}
-        affine = self._affine(arg, terms, Fraction(1))
+        slopes = _Slopes()
+        affine = self._affine(arg, slopes, Fraction(1))
         moved_by = self.moved_by[arg]
         if affine is None:
             ends = constant_ends(arg, self.coordinates)
             return _Coordinate((), Fraction(0), Course.UNKNOWN, moved_by, ends)
         offset, course = affine
-        moves = tuple(sorted((name, step) for name, step in terms.items() if step))
+        total, jumping = slopes.total, slopes.between_jumps
+        moves = tuple(sorted({**total, **jumping}.items()))
         # An affine map that moves has no ends.
         ends = None if course is Course.AFFINE else constant_ends(arg, self.coordinates)
+        if jumping and ends is None and course is Course.ROUNDED and not total:
+            ends = math.floor(offset + slopes.low), math.ceil(offset + slopes.high)
+        course = max(course, Course.BENT) if jumping else course
         return _Coordinate(moves, offset, course, moved_by, ends)
 
     def _affine(
-        self, expr: Expr, terms: dict[str, Fraction], scale: Fraction
+        self, expr: Expr, slopes: _Slopes, scale: Fraction
     ) -> tuple[Fraction, Course] | None:
-        """Adds ``scale * expr`` to ``terms``; returns its constant and course, None if unknown."""
+        """Adds ``scale * expr`` to ``slopes``; returns its constant and course, None if unknown."""
         match expr:
             case Const(value=value):
                 return scale * int(value), Course.AFFINE
             case Variable(name=name):
                 if name in self.coordinates:
-                    terms[name] = terms.get(name, Fraction(0)) + scale
+                    slopes.add(name, scale)
                 return Fraction(0), Course.AFFINE
             case Cast(value=value) if not expr.type.is_float and not value.type.is_float:
-                return self._affine(value, terms, scale)
+                return self._affine(value, slopes, scale)
             case Op(name=name, args=args) if not expr.type.is_float:
-                return self._operator(name, args, terms, scale)
+                return self._operator(name, args, slopes, scale)
         return None
 
     def _operator(
-        self, name: str, args: tuple[Expr, ...], terms: dict[str, Fraction], scale: Fraction
+        self, name: str, args: tuple[Expr, ...], slopes: _Slopes, scale: Fraction
     ) -> tuple[Fraction, Course] | None:
         if name in ("add", "sub"):
-            left = self._affine(args[0], terms, scale)
-            right = self._affine(args[1], terms, scale if name == "add" else -scale)
+            left = self._affine(args[0], slopes, scale)
+            right = self._affine(args[1], slopes, scale if name == "add" else -scale)
             if left is None or right is None:
                 return None
             return left[0] + right[0], max(left[1], right[1])
         if name == "mul":
             for factor, other in ((args[0], args[1]), (args[1], args[0])):
                 if isinstance(factor, Const):
-                    return self._affine(other, terms, scale * int(factor.value))
+                    return self._affine(other, slopes, scale * int(factor.value))
         if name == "div" and isinstance(args[1], Const) and args[1].value:
             # Rounding makes every other step longer; over many steps the slope is right.
-            divided = self._affine(args[0], terms, scale / int(args[1].value))
+            divisor, numerator = int(args[1].value), slopes.inside_quotient()
+            divided = self._affine(args[0], numerator, scale / divisor)
+            slopes.round(numerator, scale * (1 - abs(divisor)) / divisor)
             return _at_least(Course.ROUNDED, divided)
         if name in ("min", "max", "mod", "select", "abs"):
             moving = [a for a in args if self.moved_by[a] and not a.type.is_bool]
             if len(moving) == 1 or (name == "select" and moving):
                 course = Course.CLAMPED if name in ("min", "max") else Course.BENT
-                return _at_least(course, self._affine(moving[-1], terms, scale))
+                return _at_least(course, self._affine(moving[-1], slopes, scale))
         if not any(self.moved_by[a] for a in args):
             return Fraction(0), Course.AFFINE
         return None

@@ -116,6 +116,10 @@ OPERATIONS = Fact(
     "takes {} operation{s} for one evaluation",
     lambda features, stage: stage.work.operations.total,
 )
+CALLS = Fact(
+    "calls foreign code {} time{s}",
+    lambda features, stage: 0 if stage.work.code is None else stage.visits,
+)
 READS = Fact(
     "reads {} value{s} for one evaluation",
     lambda features, stage: total(access.reads for access in stage.work.accesses),

@@ -1,1 +1,1 @@
-"""Cost models of a few lines: weights of features."""
+"""Simple cost models for CPUs and GPUs: the roofline, and the weighted sum of [TOY]."""

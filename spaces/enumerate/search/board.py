@@ -157,8 +157,9 @@ class Board:
         self._best = {bare(one.schedule): one for one in chosen}
 
     def certificate(self, left: float) -> Certificate | None:
-        """What is proven once every schedule that the search left out costs at least ``left``, or
-        more than :attr:`worst` when it was left out.
+        """The certificate of a search that left out two kinds of schedules only: those that cost at
+        least ``left``, and those that cost more than :attr:`worst` did at that moment. None if this
+        proves nothing.
         """
         costs = [found.cost for found in self.best]
         if left == -np.inf or not costs:

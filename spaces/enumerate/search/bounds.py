@@ -1,7 +1,8 @@
-"""What is known of the cost of all completions of a partial schedule.
+"""Lower bounds of the cost of all completions of a partial schedule.
 
-The Funcs that no later decision changes have the same features in every completion. So a model that
-says what a Func costs at least says so for all of them, and the sum is a lower bound of the cost:
+The Funcs that no later decision changes have the same features in every completion. So the least
+cost of a Func, as the model gives it, holds for all completions, and the sum over these Funcs is a
+lower bound of the cost:
 
 - Operations and reads of a stage do not count if it reads an open Func that may be inlined: what
   is inlined may be a constant, or a value that the stage computes anyway. Nor do they count if it

@@ -37,9 +37,9 @@ class Improving:
 
     With ``Limits.seconds`` it changes one decision of the best schedule at a time, in an order that
     follows from the seed: where a Func is computed and stored, its loops, their kinds, its numbers.
-    It goes on from each schedule that is cheaper. It ends when none of these changes makes
-    the best schedule cheaper; a longer time limit then finds nothing more, though two changes
-    together, or numbers that it does not try, may be cheaper. Its result never costs more than that
+    It goes on from each schedule that is cheaper. It ends when none of these changes makes the best
+    schedule cheaper. A longer time limit then finds nothing more. Two changes together may still be
+    cheaper, and so may numbers that the search does not try. Its result never costs more than that
     of the quick search.
 
     If restrictions name loops that whole patterns lack, there is no quick search. The changes then

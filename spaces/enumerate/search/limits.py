@@ -19,9 +19,9 @@ class Limits:
     """When a search ends, and how many schedules it returns.
 
     Attributes:
-        top: the number of schedules to find. A search returns fewer if it finds fewer that are
-            legal and ``apart``, as in a small space, or if one turns out to be the same as another
-            one in its normal form, or cheaper there than the first.
+        top: the number of schedules to find. A search may return fewer: in a small space it may
+            find fewer that are legal and ``apart``. It also brings what it found into normal form,
+            and drops a schedule that is then equal to another one, or cheaper than the first.
         apart: the least number of decisions, split factors aside, in which any two of them differ;
             with 1, no two have the same structure.
         seconds: the search ends after this time with the best so far; None for no limit. With a

@@ -48,18 +48,21 @@ REMEMBERED = 1024
 class Pricer:
     """What judges and prices the candidates of one search.
 
+    The costs of a structure are kept and given again. So the model must give the same structure the
+    same costs as long as the search lasts: train a model, or change its prices, between searches.
+
     Attributes:
         space: the space of the candidates.
-        model: the cost model.
+        model: the cost model; it does not change while the search runs.
         board: counts what is judged and priced, and keeps what is found.
-        priced: the costs of the last structures, None where there is no loop nest. A second walk
+        cost_memo: the costs of the last structures, None where there is no loop nest. A second walk
             begins with those that the first one began with.
     """
 
     space: ScheduleSpace
     model: CostModel
     board: Board
-    priced: Memo[NDArray[np.float64] | None] = field(
+    cost_memo: Memo[NDArray[np.float64] | None] = field(
         factory=lambda: Memo[NDArray[np.float64] | None](REMEMBERED), eq=False, repr=False
     )
 
@@ -254,10 +257,10 @@ class Pricer:
         """
         pipeline = self.space.pipeline if part is None else part
         key = structure.schedule, pipeline, tuple(structure.menus.items())
-        known = self.priced.find(key)
+        known = self.cost_memo.find(key)
         if known is None:
             batch = self._batch(structure.schedule, structure.columns, pipeline)
-            known = self.priced.keep(key, None if batch is None else self._costs(batch))
+            known = self.cost_memo.keep(key, None if batch is None else self._costs(batch))
         elif known.value is not None:
             self.board.work += len(structure.schedule.funcs)
         if known.value is None:

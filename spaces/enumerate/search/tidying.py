@@ -92,8 +92,9 @@ def tidy_schedule(
     kept: Collection[str] = (),
     memo: FeatureMemo | None = None,
 ) -> Schedule:
-    """The normal form of a schedule: without each directive whose absence leaves the nest at the
-    estimates as it is, but for loops of one iteration and for iterations beyond the end of a loop.
+    """The normal form of a schedule. It leaves out each directive without which the nest at the
+    estimates is the same; loops of one iteration, and iterations beyond the end of a loop, may
+    differ.
 
     Args:
         pipeline: the pipeline as written, with estimates.

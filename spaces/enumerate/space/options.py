@@ -191,8 +191,8 @@ class Options:
         return [name for name in self.directives if OPTIONAL_DIRECTIVES[name] in about]
 
     def of_patterns(self, device: Device) -> Options:
-        """The options themselves if Funcs have whole patterns of loops; else :meth:`medium`, with
-        clones if these options have them.
+        """The options themselves if Funcs have whole patterns of loops. If loops are decided one by
+        one, :meth:`medium`, with clones if these options have them.
         """
         if not self.decides_loops:
             return self

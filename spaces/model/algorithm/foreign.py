@@ -9,6 +9,7 @@ definitions.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from threading import Lock
@@ -21,8 +22,8 @@ from spaces.model.algorithm.reference import Reference, indices_of
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.definitions import FOREIGN
-from spaces.model.expressions.expr import Call, Expr, ExprLike, Op, Text, as_expr, constant
-from spaces.model.expressions.types import Int32, Type
+from spaces.model.expressions.expr import Call, Const, Expr, ExprLike, Op, Text, as_expr, constant
+from spaces.model.expressions.types import Float64, Int32, Type
 
 if TYPE_CHECKING:
     from spaces.model.algorithm.func import Func
@@ -79,10 +80,12 @@ class ForeignCode:
     Attributes:
         symbol: the name of the C function, or under which a Python callable is known.
         inputs: the Funcs and images that it reads, in the order of its arguments.
+        cycles: what one element costs, in cycles of one core; None if nothing is stated.
     """
 
     symbol: str
     inputs: tuple[str, ...]
+    cycles: float | None = None
 
 
 def foreign_code(values: Sequence[Expr]) -> ForeignCode | None:
@@ -90,26 +93,45 @@ def foreign_code(values: Sequence[Expr]) -> ForeignCode | None:
     value = values[0] if values else None
     if not isinstance(value, Op) or value.name != FOREIGN:
         return None
-    symbol, _, *reads = value.args
+    symbol, _, *others = value.args
     assert isinstance(symbol, Text)
-    names = dict.fromkeys(read.target for read in reads if isinstance(read, Call))
-    return ForeignCode(symbol.words, tuple(names))
+    names = dict.fromkeys(read.target for read in others if isinstance(read, Call))
+    stated = (float(cost.value) for cost in others if isinstance(cost, Const))
+    return ForeignCode(symbol.words, tuple(names), next(stated, None))
 
 
 def foreign_values(
-    symbol: str, types: Sequence[Type], needs: Sequence[tuple[Func | ImageParam, Corners]]
+    symbol: str,
+    types: Sequence[Type],
+    needs: Sequence[tuple[Func | ImageParam, Corners]],
+    cycles: float | None,
 ) -> tuple[Expr, ...]:
-    """The values of an opaque Func: each names the code and reads the corners of what it needs."""
+    """The values of an opaque Func: each names the code, says what an element costs if that is
+    stated, and reads the corners of what it needs.
+
+    Raises:
+        DefinitionError: the cost is not a positive number.
+    """
     reads: list[Expr] = []
     for source, corners in needs:
         for end in (0, 1):
             at = tuple(as_expr(corner[end]) for corner in corners)
             reads.append(_read(source, at))
     name = Text(Int32, symbol)
+    cost = () if cycles is None else (constant(_positive(cycles), Float64),)
     return tuple(
-        Op(type, FOREIGN, (name, constant(number, Int32), *reads))
+        Op(type, FOREIGN, (name, constant(number, Int32), *cost, *reads))
         for number, type in enumerate(types)
     )
+
+
+def _positive(cycles: object) -> float:
+    if isinstance(cycles, bool) or not isinstance(cycles, int | float) or not 0 < cycles < math.inf:
+        raise DefinitionError(
+            "The cycles that foreign code takes for one element are a positive number, not "
+            f"{cycles!r}."
+        )
+    return float(cycles)
 
 
 def _read(source: Func | ImageParam, at: tuple[Expr, ...]) -> Expr:

@@ -172,6 +172,7 @@ class Func:
         vars: Sequence[Var],
         *,
         needs: Sequence[Corners | None] = (),
+        cycles: float | None = None,
     ) -> None:
         """Lets foreign code compute the Func (Halide's ``define_extern``). One call computes a box
         of values; nothing is inlined into it, and it is never inlined or fused.
@@ -190,7 +191,10 @@ class Func:
             needs: for each input the corners of the box that the value at ``vars`` needs: the first
                 and the last coordinate of each dimension, as in ``[(x - 1, x + 1), (y, y)]``. None,
                 or a list that ends before, stands for the element at the same place. A box of
-                values needs the smallest box around those of all its elements.
+                values needs the smallest box around those of all its elements. Code that takes
+                whole groups of elements needs the groups: ``(x / 16 * 16, x / 16 * 16 + 15)``.
+            cycles: what one element costs, in cycles of one core of a CPU; prices of schedules
+                count it. Without it they assume a default (``Prices.foreign``).
 
         Raises:
             DefinitionError: the Func is defined already, or the arguments do not fit.
@@ -212,7 +216,7 @@ class Func:
                 )
             corners.append((source, one))
         each = (types,) if isinstance(types, Type) else tuple(types)
-        values = foreign_values(symbol_of(code), tuple(map(type_of, each)), corners)
+        values = foreign_values(symbol_of(code), tuple(map(type_of, each)), corners, cycles)
         self._define_pure(coordinates_of(tuple(vars)), values)
 
     def _matched(self, values: tuple[ExprLike, ...]) -> tuple[Expr, ...]:

@@ -11,7 +11,7 @@ from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.algorithm.required import reading, required, requiring
 from spaces.model.algorithm.undefined import inlined
 from spaces.model.expressions.definitions import REQUIRE, arithmetic
-from spaces.model.expressions.expr import Call, Const, Expr, Op, constant
+from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant
 from spaces.model.expressions.rewrite import Substitution, rewrite
 from spaces.model.expressions.types import Int32
 
@@ -127,7 +127,29 @@ def inserted(expr: Expr, arguments: Mapping[str, Expr]) -> Expr:
     are added to one, it adds their sum: ``x - 1 + 1`` becomes ``x``, also where it wraps. So a
     stencil of stencils reads each point once, and not once on each way to it.
     """
+    if all(isinstance(v, Variable) and v.name == name for name, v in arguments.items()):
+        return _in_place(tuple(arguments), expr)
     return Substitution(arguments, _at_offset)(expr)
+
+
+_MOST_KEPT = 1 << 14
+"""The most expressions that are kept for one list of Vars; at this number all are dropped."""
+
+
+def _in_place(vars: tuple[str, ...], expr: Expr) -> Expr:
+    """An expression that is inserted at its own Vars. It keeps the results of parts: in a chain of
+    pointwise Funcs each definition contains all before it, and only its own terms are new.
+    """
+    known = _kept(vars)
+    if known.kept > _MOST_KEPT:
+        _kept.cache_clear()
+        known = _kept(vars)
+    return known(expr)
+
+
+@lru_cache(maxsize=16)
+def _kept(vars: tuple[str, ...]) -> Substitution:
+    return Substitution({name: Variable(Int32, name) for name in vars}, _at_offset)
 
 
 def _at_offset(node: Expr) -> Expr:

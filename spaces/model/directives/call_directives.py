@@ -113,13 +113,30 @@ class CallDirectives(Selection):
     def _hoisted(self, level: LoopLevel) -> Self:
         return self._with_func(attrs.evolve(self._func, hoist=level))
 
-    @directive(flag="memoized")
+    @directive(setting="memoized")
     def memoize(self) -> Self:
         """Keep the values for later visits and calls, with what they depend on: the values of
         Params, and where and how much of the Func is computed. The next time all of these are the
         same, copy the values and compute nothing.
         """
         return self._with_func(attrs.evolve(self._func, memoized=True))
+
+    @directive(setting="asynchronous")
+    def async_(self) -> Self:
+        """Allow that other threads compute the Func while its readers run, and wait for what they
+        read.
+
+        Halide does so. Code of this library computes the Func before its readers, with the same
+        values; the verdict on the schedule says so.
+        """
+        return self._with_func(attrs.evolve(self._func, asynchronous=True))
+
+    @directive(setting="ring")
+    def ring_buffer(self, extent: int) -> Self:
+        """Let the hoisted memory hold the values of ``extent`` iterations, each in its own place;
+        later iterations take these places in turn.
+        """
+        return self._with_func(attrs.evolve(self._func, ring=whole_of(extent)))
 
     @directive(Fold, parts={"fold_forward": "forward"})
     def fold_storage(self, dimension: Name, factor: Factor, fold_forward: bool = True) -> Self:

@@ -113,7 +113,7 @@ class Directive:
         parameters: in fixed places, those with defaults last; none where ``each`` is given.
         each: what each of any number of arguments may be.
         record: the type of the records that it makes, if there is one.
-        flag: what of :data:`~spaces.model.schedules.schedule.FLAGS` it says, if any.
+        setting: what of :data:`~spaces.model.schedules.schedule.SETTINGS` it sets, if any.
         help: what it does, in a line.
     """
 
@@ -121,7 +121,7 @@ class Directive:
     parameters: tuple[Parameter, ...]
     each: Kinds
     record: type | None
-    flag: str
+    setting: str
     help: str
 
     @property
@@ -150,7 +150,7 @@ class Directive:
         names = [p.shown for p in self.parameters]
         given, optional = names[: self.required], names[self.required :]
         rest = "".join(f"[, {name}" for name in optional) + "]" * len(optional)
-        return f"{self.name}({', '.join(given)}{rest})"
+        return f"{self.spelled}({', '.join(given)}{rest})"
 
     def kinds(self, place: int) -> Kinds:
         """What the argument in a place may be."""
@@ -172,20 +172,25 @@ DIRECTIVES: Mapping[str, Directive] = MappingProxyType(_DIRECTIVES)
 """All directives by the names of their methods."""
 
 
+def directive_named(name: str) -> Directive | None:
+    """The directive that a text calls ``name``: ``async`` or ``async_``; None if there is none."""
+    return _DIRECTIVES.get(name) or _DIRECTIVES.get(f"{name}_")
+
+
 @frozen
 class directive:  # a decorator
     """Declares a method as a directive.
 
     Attributes:
         record: the type of the records that it makes. The parameters name the parts of a record.
-        flag: what of ``FLAGS`` it says.
+        setting: what of ``SETTINGS`` it sets: to its argument, or to true if it has none.
         parts: for parameters of other names, the parts that they name.
         shown: for parameters of other names, how usage lines show them.
         written: parameters that the writer of texts writes although they have their defaults.
     """
 
     record: type | None = None
-    flag: str = field(default="", kw_only=True)
+    setting: str = field(default="", kw_only=True)
     parts: Mapping[str, str] = field(factory=dict, kw_only=True)
     shown: Mapping[str, str] = field(factory=dict, kw_only=True)
     written: tuple[str, ...] = field(default=(), kw_only=True)
@@ -199,7 +204,7 @@ class directive:  # a decorator
             () if is_each else tuple(map(self._parameter, given)),
             _KINDS[given[0].annotation] if is_each else (),
             self.record,
-            self.flag,
+            self.setting,
             (inspect.getdoc(method) or "").split("\n\n")[0].replace("\n", " "),
         )
         return method

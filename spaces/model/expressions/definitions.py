@@ -302,7 +302,8 @@ def _foreign(type: Type, *operands: Expr) -> Expr:
     either = "or" if type.is_bool else "max"
     found: Expr = constant(0, type)
     for read in operands[2:]:
-        found = Op(type, either, (found, cast(type, read)))
+        if not isinstance(read, Const):  # the cost of an element
+            found = Op(type, either, (found, cast(type, read)))
     return found
 
 

@@ -50,6 +50,11 @@ class Substitution:
         self._then = then
         self._done: dict[Expr, Expr] = {}
 
+    @property
+    def kept(self) -> int:
+        """The number of expressions whose results it keeps."""
+        return len(self._done)
+
     def __call__(self, root: Expr) -> Expr:
         """``root`` with each of the variables replaced; the walk skips parts without them."""
         done, values, then = self._done, self._values, self._then

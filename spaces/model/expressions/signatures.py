@@ -67,7 +67,9 @@ def is_required(result: Type, operands: tuple[Type, ...]) -> bool:
 
 
 def is_foreign(result: Type, operands: tuple[Type, ...]) -> bool:
-    """The name of foreign code, the number of a component, and values that it needs."""
+    """The name of foreign code, the number of a component, the cost of an element if it is stated,
+    and values that it needs.
+    """
     return len(operands) >= 2
 
 

@@ -33,6 +33,7 @@ from spaces.model.formulas.extremes import (
     of_parity,
     operands,
 )
+from spaces.model.formulas.float_quotients import float_quotient, whole_quotient
 from spaces.model.formulas.known_forms import KnownForms
 from spaces.model.formulas.polynomial import Polynomial, multiples
 from spaces.model.formulas.variable_ranges import VariableRanges
@@ -160,7 +161,8 @@ class Simplifier(VariableRanges):
         if isinstance(node, Op) and node.name == "select" and isinstance(children[0], Const):
             return children[1] if children[0].value else children[2]
         if isinstance(node, Cast):
-            return cast(node.type, children[0])
+            whole = self._from_floats(node)
+            return cast(node.type, children[0]) if whole is None else self(whole)
         values = [c.value for c in children if isinstance(c, Const)]
         if node.type.is_float and isinstance(node, Op) and len(values) == 2:
             fold = INTEGERS.operators.get(node.name) if node.name in _FLOAT_FOLDS else None
@@ -199,7 +201,7 @@ class Simplifier(VariableRanges):
             if number is not None:
                 return Polynomial.of(number)
         if not isinstance(expr, Op):
-            plain = wrapped(expr)
+            plain = wrapped(expr) or self._from_floats(expr)
             if plain is not None:
                 return self.polynomial(plain)
             return Polynomial.of(self(expr) if isinstance(expr, Call | Cast) else self._leaf(expr))
@@ -219,6 +221,11 @@ class Simplifier(VariableRanges):
             rebuilt = tuple(p.expr() for p in parts) if expr.args[0].type == Int32 else expr.args
             return Polynomial.of(expr.with_children(rebuilt))
         return _ARITHMETIC[expr.name](self, *parts)
+
+    def _from_floats(self, expr: Expr) -> Expr | None:
+        """A quotient of floats that is one of integers, as that."""
+        found = float_quotient(expr)
+        return None if found is None else whole_quotient(expr, found[1], self.numbers(found[1]))
 
     @staticmethod
     def _number(expr: Expr) -> int | None:

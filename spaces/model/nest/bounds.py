@@ -160,8 +160,10 @@ class Bounds:
         return tuple(largest(e, loops, self.simplify) for e in extents)
 
     def memory_of(self, name: str) -> tuple[Expr, ...]:
-        """The extents of the memory of a Func that is stored."""
-        return self.hoisted.get(name, self.allocations[name].extents)
+        """The extents of the memory of a Func that is stored; last the places of a ring buffer."""
+        extents = self.hoisted.get(name, self.allocations[name].extents)
+        slots = self.schedule.of(name).ring
+        return extents if slots is None else (*extents, constant(slots, Int32))
 
     @cached_property
     def allocations(self) -> dict[str, Allocation]:

@@ -22,7 +22,7 @@ from spaces.model.schedules.levels import LevelError, Path
 from spaces.model.schedules.named_levels import NamedLevels
 from spaces.model.schedules.order_of import OrderOf, cases_of, orders_of
 from spaces.model.schedules.schedule import (
-    FLAGS,
+    SETTINGS,
     Alignment,
     Bound,
     FuncSchedule,
@@ -172,9 +172,10 @@ class _Reader:
             yield from self._level(f"{name} hoist", name, entry.hoist, self.levels.hoist_path)
         if entry.memory is not MemoryType.AUTO:
             yield f"{name} memory", str(entry.memory)
-        for flag in FLAGS:
-            if getattr(entry, flag):
-                yield f"{name} {flag}", 1
+        for setting, default in SETTINGS.items():
+            value = getattr(entry, setting)
+            if value != default:
+                yield f"{name} {setting}", int(value)
         for fold in entry.folds:
             yield f"{name} fold {fold.dimension}", fold.factor
             if not fold.forward:

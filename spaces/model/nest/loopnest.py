@@ -24,6 +24,7 @@ from spaces.model.formulas.simplify import Simplifier
 from spaces.model.nest.allocation import Allocation
 from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.placement import Placement
+from spaces.model.nest.ring_buffer import ring_slot
 from spaces.model.nest.traversal import Guard, LoopVar
 from spaces.model.recursion import in_one_chunk, nesting
 from spaces.model.schedules.fused_groups import Fused
@@ -47,9 +48,10 @@ class Loop:
 @nesting
 @frozen
 class Allocate(Allocation):
-    """An allocation, for the time of ``body``."""
+    """An allocation, for the time of ``body``. In a ring buffer it takes the place ``slot``."""
 
     body: tuple[NestNode, ...]
+    slot: Expr | None = None
 
 
 @nesting
@@ -57,7 +59,7 @@ class Allocate(Allocation):
 class HoistedStorage:
     """Memory for the storage of ``func``, an array for each of ``types``. An :class:`Allocate`
     inside ``body`` uses this memory in each iteration; ``extents`` are the largest that it needs
-    along each dimension.
+    along each dimension. A ring buffer has ``slots`` places of this size.
     """
 
     func: str
@@ -65,6 +67,7 @@ class HoistedStorage:
     memory: MemoryType
     extents: tuple[Expr, ...]
     body: tuple[NestNode, ...]
+    slots: int | None = None
 
 
 @nesting
@@ -318,8 +321,18 @@ class _Assembly:
 
     def _hoisted(self, name: str, body: tuple[NestNode, ...]) -> HoistedStorage:
         allocation = self.bounds.allocations[name]
-        extents = self.bounds.hoisted[name]
-        return HoistedStorage(name, allocation.types, allocation.memory, extents, body)
+        extents, slots = self.bounds.hoisted[name], self.bounds.schedule.of(name).ring
+        return HoistedStorage(name, allocation.types, allocation.memory, extents, body, slots)
 
     def _allocate(self, name: str, body: tuple[NestNode, ...]) -> Allocate:
-        return Allocate(**asdict(self.bounds.allocations[name], recurse=False), body=body)
+        made = asdict(self.bounds.allocations[name], recurse=False)
+        return Allocate(**made, body=body, slot=self._slot(name))
+
+    def _slot(self, name: str) -> Expr | None:
+        """The place of the storage of a Func in its ring buffer, if it has one."""
+        slots = self.bounds.schedule.of(name).ring
+        if slots is None or name not in self.bounds.hoisted:
+            return None
+        placement, depth = self.bounds.placements[name], len(self.bounds.levels.hoist_path(name))
+        loops = placement.path[depth : placement.store_depth]
+        return ring_slot(slots, loops, self.bounds.simplify)

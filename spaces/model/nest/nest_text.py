@@ -106,7 +106,8 @@ def _line(node: NestNode, written: Written) -> str:
     match node:
         case HoistedStorage():
             sides = ", ".join(map(written, node.extents))
-            return f"memory for {node.func}: [{sides}]"
+            places = "" if node.slots is None else f" for each of {node.slots} iterations"
+            return f"memory for {node.func}: [{sides}]{places}"
         case Allocate():
             return _allocation(node, written)
         case Produce():
@@ -135,7 +136,8 @@ def _allocation(node: Allocate, written: Written) -> str:
     memory = "" if node.memory == "auto" else f" in {node.memory}"
     types = ", ".join(map(str, node.types))
     element = types if len(node.types) == 1 else f"({types})"
-    return f"store {node.func}: {element}[{', '.join(parts)}]{memory}"
+    slot = "" if node.slot is None else f" in place {written(node.slot)}"
+    return f"store {node.func}: {element}[{', '.join(parts)}]{memory}{slot}"
 
 
 def _loop(node: Loop, written: Written) -> str:

@@ -90,8 +90,9 @@ def _windows(
     column: tuple[Expr, ...], own: frozenset[str], simplify: Simplifier
 ) -> tuple[Window, ...]:
     found: dict[tuple[Expr, Expr], list[tuple[int, Expr]]] = {}
+    known: dict[Expr, tuple[Expr, Polynomial]] = {}
     for coordinate in dict.fromkeys(column):
-        shape, core = _taken_apart(coordinate, own, simplify)
+        shape, core = _taken_apart(coordinate, own, simplify, known)
         base = core - Polynomial.of(core.offset)
         found.setdefault((shape, base.expr()), []).append((core.offset, coordinate))
     return tuple(_window(group, simplify) for group in found.values())
@@ -110,21 +111,28 @@ _HOLE = Variable(Int32, "")
 
 
 def _taken_apart(
-    coordinate: Expr, own: frozenset[str], simplify: Simplifier
+    coordinate: Expr,
+    own: frozenset[str],
+    simplify: Simplifier,
+    known: dict[Expr, tuple[Expr, Polynomial]],
 ) -> tuple[Expr, Polynomial]:
     """A coordinate as ``(shape, core)``: a shape that never decreases with the core in its hole.
+    ``known`` holds the results for parts of coordinates, which many coordinates have in common.
 
     As it is written: in normal form, clamps of neighbors differ in more than their cores.
     """
-    whole = _HOLE, simplify.polynomial(coordinate)
+    found = known.get(coordinate)
+    if found is not None:
+        return found
+    found = _HOLE, simplify.polynomial(coordinate)
     inner = [a for a in coordinate.children if not own.isdisjoint(a.names)]
-    if not isinstance(coordinate, Op) or len(inner) != 1 or not _grows(coordinate, inner[0]):
-        return whole
-    shape, core = _taken_apart(inner[0], own, simplify)
-    if shape is _HOLE and coordinate.name in ("add", "sub", "mul"):
-        return whole
-    others = (shape if a is inner[0] else simplify(a) for a in coordinate.args)
-    return coordinate.with_children(tuple(others)), core
+    if isinstance(coordinate, Op) and len(inner) == 1 and _grows(coordinate, inner[0]):
+        shape, core = _taken_apart(inner[0], own, simplify, known)
+        if shape is not _HOLE or coordinate.name not in ("add", "sub", "mul"):
+            others = (shape if a is inner[0] else simplify(a) for a in coordinate.args)
+            found = coordinate.with_children(tuple(others)), core
+    known[coordinate] = found
+    return found
 
 
 def _grows(node: Op, operand: Expr) -> bool:

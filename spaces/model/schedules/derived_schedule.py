@@ -11,7 +11,7 @@ from spaces.model.schedules.derivations import Clone, Derivation, RFactor
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder
 from spaces.model.schedules.rfactor import factored_orders
-from spaces.model.schedules.schedule import INLINE, FuncSchedule, Schedule
+from spaces.model.schedules.schedule import INLINE, SETTINGS, FuncSchedule, Schedule
 
 
 def with_derivation(pipeline: Pipeline, schedule: Schedule, step: Derivation) -> Schedule:
@@ -43,7 +43,7 @@ def _new_entries(
             made = {step.name: attrs.evolve(source, name=step.name)}
             if not after.consumers(step.func):  # nobody reads it any more
                 unread = attrs.evolve(source, compute=INLINE, store=INLINE, hoist=INLINE)
-                made[step.func] = attrs.evolve(unread, memoized=False)
+                made[step.func] = attrs.evolve(unread, **SETTINGS)
             return made
         case RFactor() if step.func in entries:
             source, index = entries[step.func], step.update + 1

@@ -6,9 +6,10 @@ wrong, all at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar
 
 import attrs
 from attrs import field, frozen
@@ -258,6 +259,9 @@ class FuncSchedule:
         element may then run at once.
         companions: by stage, the stage of another Func that it is computed with.
         memoized: whether its values are kept for later calls.
+        asynchronous: whether it may be computed beside its readers, and need not be done before
+        they begin.
+        ring: how many iterations' values its hoisted memory holds, used in turn; None for one.
     """
 
     name: str
@@ -275,6 +279,8 @@ class FuncSchedule:
     atomic: tuple[int, ...] = field(default=(), converter=_each_once)
     companions: tuple[Companion, ...] = field(default=(), converter=_last_of_each_stage)
     memoized: bool = False
+    asynchronous: bool = False
+    ring: int | None = None
 
     @property
     def records(self) -> int:
@@ -306,8 +312,16 @@ class FuncSchedule:
         return FuncSchedule(function.name, stages, level, level)
 
 
-FLAGS = tuple(one.name for one in attrs.fields(FuncSchedule) if one.default is False)
-"""What a Func either is or is not, such as ``memoized``; directives without arguments say it."""
+SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {
+        one.name: one.default
+        for one in attrs.fields(FuncSchedule)
+        if one.default is False or one.default is None
+    }
+)
+"""What one directive sets of a whole Func, with the value where no directive does: whether it is
+``memoized``, how many iterations' values its ``ring`` holds.
+"""
 
 
 @frozen(repr=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from attrs import evolve, frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
@@ -9,7 +11,7 @@ from spaces.model.directives.declaration import DIRECTIVES
 from spaces.model.directives.directives import Directives
 from spaces.model.expressions.expr import Const
 from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
-from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.schedules.schedule import SETTINGS, FuncSchedule, Schedule
 from spaces.model.writing.calls import DirectiveCall, call_of, hoist_call, level_call
 from spaces.model.writing.order_calls import order_calls
 
@@ -144,9 +146,10 @@ def _placement_calls(start: FuncSchedule, target: FuncSchedule) -> tuple[Directi
         calls.append(DirectiveCall("store_in", (target.memory,)))
     if target.hoist != start.hoist:
         calls.append(hoist_call(target.hoist))
-    flags = (one for one in DIRECTIVES.values() if one.flag)
-    newly = (one for one in flags if getattr(target, one.flag) and not getattr(start, one.flag))
-    calls += [DirectiveCall(one.name) for one in newly]
+    for one in DIRECTIVES.values():
+        value: Any = getattr(target, one.setting) if one.setting else None
+        if one.setting and value not in (SETTINGS[one.setting], getattr(start, one.setting)):
+            calls.append(DirectiveCall(one.name, () if value is True else (value,)))
     calls += map(call_of, target.folds)
     calls += [DirectiveCall("reorder_storage", order) for order in target.storage_orders]
     calls += map(call_of, (*target.pads, *target.storage_bounds, *target.bounds))

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
-from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind, Directive
+from spaces.model.directives.declaration import (
+    DIRECTIVES,
+    ArgumentKind,
+    Directive,
+    directive_named,
+)
 from spaces.model.directives.directives import Directives
 from spaces.model.schedules.conditions import ConditionError
 from spaces.model.schedules.schedule import INLINE, FuncSchedule, LoopLevel, Schedule
@@ -171,15 +176,16 @@ class Reader(ArgumentReader):
             return self.deriving(call)
         if name in WITHOUT_EFFECT or self.fuses_nothing(call):
             return self.directives
-        if name not in DIRECTIVES:
+        declared = directive_named(name)
+        if declared is None:
             raise Mistake(
                 f"There is no directive {name!r}{suggestion(name, [*DIRECTIVES, 'update'])}.",
                 call.name.start,
                 call.name.end,
             )
-        args = self.arguments(call, DIRECTIVES[name])
+        args = self.arguments(call, declared)
         try:
-            return DirectiveCall(name, args).on(self.directives)
+            return DirectiveCall(declared.name, args).on(self.directives)
         except (TypeError, ConditionError) as error:
             raise Mistake(str(error), call.start, call.end) from None
 

@@ -152,7 +152,7 @@ class _Speller:
         if declared.takes_level and call.args == ("", ""):
             return f"{call.name}(LoopLevel::inlined())"
         args = (self.argument(arg, declared.kinds(n)) for n, arg in enumerate(call.args))
-        return f"{call.name}({', '.join(args)})"
+        return f"{declared.spelled}({', '.join(args)})"
 
     def added(self, call: DirectiveCall) -> str:
         """The arguments of a directive that adds a Func: several Funcs or pairs in braces."""

@@ -27,9 +27,7 @@ UNSUPPORTED: dict[str, str] = {
     **{
         name: f"{name} {_LATER}"
         for name in (
-            *("async", "async_", "hexagon"),
-            *("memoize", "ring_buffer"),
-            *("tensorcore", "no_profiling"),
+            *("hexagon", "tensorcore", "no_profiling"),
             *("trace_loads", "trace_stores", "trace_realizations", "add_trace_tag"),
             *("copy_to_device", "copy_to_host", "print_loop_nest"),
         )

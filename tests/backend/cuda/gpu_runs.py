@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu_unchecked
+from spaces.backend.compile_gpu import compile_gpu_unchecked
 from spaces.backend.cuda.emulator import Emulator
 from spaces.backend.cuda.program import CudaExecutor
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.reference import evaluate
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives

@@ -15,10 +15,11 @@ from attrs import evolve
 from spaces import Func, ImageParam, Int32, Pipeline, Var, device, parse_schedule, pipeline, verify
 from spaces.backend import compile_gpu as compiling
 from spaces.backend.access import POISON, AccessError, AccessKind, AccessMode, Side
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
+from spaces.backend.compile_gpu import compile_gpu, compile_gpu_unchecked
 from spaces.backend.cuda.emulator import Emulator
 from spaces.backend.cuda.program import CudaExecutor
 from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.ir.host import (
     DeviceFunction,
     GlobalArray,

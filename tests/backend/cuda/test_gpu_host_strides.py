@@ -24,11 +24,12 @@ from spaces import (
     verify,
 )
 from spaces.backend.access import AccessMode
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.compile_gpu import compile_gpu
 from spaces.backend.cuda.emulator import Emulator
 from spaces.backend.cuda.errors import CudaProgramError
 from spaces.backend.cuda.host_part import compile_host_part
 from spaces.backend.cuda.kernel import CudaModule, HostStep
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.ir.host import HostPart
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.llvm.runtime.pools import default_pool

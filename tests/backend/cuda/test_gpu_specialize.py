@@ -28,12 +28,13 @@ from spaces import (
 )
 from spaces.apps.command_line.proving import all_obligations, prove_schedule
 from spaces.backend.arguments import ArgumentError
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu, compile_gpu_unchecked
+from spaces.backend.compile_gpu import compile_gpu, compile_gpu_unchecked
 from spaces.backend.cuda.emulator import Emulator
 from spaces.backend.cuda.kernel import AllocStep, CudaModule
 from spaces.backend.cuda.plan import Plan
 from spaces.backend.cuda.program import CudaExecutor, Session
 from spaces.backend.cuda.sanitizers import SanitizedEmulator
+from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.proofs import barrier_obligations
 from spaces.backend.proofs.launches import launches
 from spaces.backend.reference import evaluate

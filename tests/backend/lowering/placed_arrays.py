@@ -13,7 +13,8 @@ import numpy as np
 from attrs import field, frozen
 
 from spaces.backend.ir.program import LoopProgram
-from tests.backend.lowering.program_interpreter import Cells, Stopped, is_flat, run_program
+from tests.backend.lowering.expression_interpreter import Cells
+from tests.backend.lowering.program_interpreter import Stopped, is_flat, run_program
 from tests.differential.subjects import Ranges
 
 FAR = (1 << 30) + 7

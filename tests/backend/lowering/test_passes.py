@@ -20,7 +20,8 @@ from spaces.model.formulas.algebra import evaluate as number
 from tests.backend.cpu_pipelines import edge_pipelines
 from tests.backend.cpu_runs import Ranges, buffer_sizes
 from tests.backend.cpu_schedules import cpu_schedules
-from tests.backend.lowering.program_interpreter import Cells, run_program
+from tests.backend.lowering.expression_interpreter import Cells
+from tests.backend.lowering.program_interpreter import run_program
 from tests.examples import examples
 from tests.strategies import stencil_pipelines
 

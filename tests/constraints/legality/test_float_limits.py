@@ -98,7 +98,13 @@ def test_floats_of_a_loop_are_limits_inside_it() -> None:
     inside = schedule(made).func("g").compute_at("out", "y").schedule
     checked = verify(made, inside, device("cpu"))
     assert checked, str(checked)
-    assert not prove(checked).refuted
+    report = prove(checked)
+    assert not report.refuted
+    # The part of the image that a call must give has ends that are made from the floats of the
+    # first and the last row. No premise says that a float grows with its row.
+    assert [str(one.obligation.statement) for one in report.unknown] == [
+        "g reads image(max(min(g.s0.x, 9), 0)) inside the buffer of image."
+    ]
     images, sizes = {"image": np.arange(10, dtype=np.int32)}, {"out": [(-3, 9), (-2, 6)]}
     ours = compile_cpu(checked).run(images, sizes=sizes)["out"]
     assert np.array_equal(ours, evaluate(made, images, sizes=sizes)["out"])

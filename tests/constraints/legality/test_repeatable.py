@@ -25,8 +25,8 @@ from spaces.constraints.reasoning.solvers import BY_STEPS
 from spaces.model.formulas.smt import NO_TIMEOUT, Term, answer
 from spaces.model.memo import Memo
 from tests.halide_corpus.algorithms import algorithms as corpus
-from tests.windows.moving import moving_pipeline
-from tests.windows.storing import storing_schedule
+from tests.sliding_windows.moving import moving_pipeline
+from tests.sliding_windows.storing import storing_schedule
 
 BORDERLINE = (48, 0), (84, 2), (199, 0)
 """Draws of a pipeline, and its schedules, whose questions take z3 ten thousands of steps."""

@@ -36,6 +36,8 @@ def _func(a: FuncSchedule, b: FuncSchedule) -> int:
     count += sum(x != y for x, y in zip_longest(a.bounds, b.bounds))
     count += a.hoist != b.hoist
     count += a.memoized != b.memoized
+    count += a.asynchronous != b.asynchronous
+    count += a.ring != b.ring
     count += sum(x != y for x, y in zip_longest(a.companions, b.companions))
     count += len(set(a.atomic) ^ set(b.atomic))
     count += sum(x != y for x, y in zip_longest(a.specializations, b.specializations))

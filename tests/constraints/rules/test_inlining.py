@@ -15,7 +15,7 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.inlined import without_inlined
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
-from spaces.model.expressions.expr import Call, Expr, as_expr
+from spaces.model.expressions.expr import Call, Expr, Op, as_expr
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.schedule import Schedule
 
@@ -42,6 +42,20 @@ def _read(pipe: Pipeline) -> set[Expr]:
 def test_a_stencil_of_stencils_reads_each_point_once() -> None:
     read = _read(_chain(8, lambda x: x - 1, lambda x: x, lambda x: x + 1))
     assert read == {X + n if n > 0 else X - -n if n else X for n in range(-8, 9)}
+
+
+def test_the_terms_of_a_pointwise_chain_are_rebuilt_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each definition contains all before it, and takes them over as they are."""
+    stages, rebuilt, rebuild = 60, list[Expr](), Op.with_children
+
+    def counted(node: Op, children: tuple[Expr, ...]) -> Expr:
+        rebuilt.append(node)
+        return rebuild(node, children)
+
+    pipe = _chain(stages, lambda x: x)
+    monkeypatch.setattr(Op, "with_children", counted)
+    assert _read(pipe) == {X}
+    assert stages < len(rebuilt) < 4 * stages
 
 
 def test_offsets_that_wrap_add_up() -> None:

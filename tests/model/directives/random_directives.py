@@ -85,6 +85,8 @@ def _call(draw: st.DrawFn, funcs: list[str]) -> tuple[str, tuple[Any, ...]]:
                 ("hoist_storage", (func, two[0])),
                 ("hoist_storage_root", ()),
                 ("memoize", ()),
+                ("async_", ()),
+                ("ring_buffer", (draw(wholes),)),
                 ("bound_storage", (two[0], draw(wholes))),
                 ("reorder_storage", many),
                 ("align_storage", (two[0], draw(wholes))),

@@ -20,7 +20,7 @@ from spaces.model.directives.directives import schedule
 from spaces.model.nest.canonical import canonical_form, distance, same_schedule
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, OrderedLoop, Split, Tail
-from spaces.model.schedules.schedule import FLAGS, LoopLevel, Schedule
+from spaces.model.schedules.schedule import SETTINGS, LoopLevel, Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.examples import examples, some
 from tests.model.pipelines import blur
@@ -233,13 +233,14 @@ def test_forms_do_not_write_inlined_definitions_out() -> None:
     assert form.parts["output compute"] == "root"
 
 
-@pytest.mark.parametrize("flag", FLAGS)
-def test_what_a_func_is_or_is_not_is_kept(flag: str) -> None:
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_settings_of_a_func_are_kept(setting: str) -> None:
     algorithm = blur()
     plain = Schedule.default(algorithm)
     entry = plain.funcs[0]
-    changed = plain.replace(evolve(entry, **{flag: not getattr(entry, flag)}))
+    value, argument = (True, "") if SETTINGS[setting] is False else (3, "3")
+    changed = plain.replace(evolve(entry, **{setting: value}))
     assert not same_schedule(algorithm, plain, changed)
-    (written,) = (d.name for d in DIRECTIVES.values() if d.flag == flag)
-    assert f"{entry.name}.{written}()" in format_schedule(changed, algorithm)
+    (written,) = (d.spelled for d in DIRECTIVES.values() if d.setting == setting)
+    assert f"{entry.name}.{written}({argument})" in format_schedule(changed, algorithm)
     assert parse_schedule(format_schedule(changed, algorithm), algorithm) == changed

@@ -81,6 +81,49 @@ def test_each_component_of_a_tuple_is_hoisted() -> None:
     assert np.array_equal(compiled.run(inputs, sizes=sizes)["g"], wanted)
 
 
+def test_a_ring_buffer_has_a_place_for_each_of_several_iterations() -> None:
+    built = triangle()
+    schedule = parse_schedule("f.compute_at(g, y).hoist_storage_root().ring_buffer(3)", built)
+    nest = loop_nest(built, schedule)
+    assert [number(e, SIZES) for e in nest.bounds.memory_of("f")] == [10 + 6, 3]
+    (storage,) = [n for n in walk_nest(nest.body) if isinstance(n, Allocate)]
+    assert storage.slot is not None
+    slots = [number(storage.slot, {**SIZES, "g.s0.y": y}) for y in range(7)]
+    assert slots == [0, 1, 2, 0, 1, 2, 0]
+    moved = {**SIZES, "g.min.1": -4}
+    assert [number(storage.slot, {**moved, "g.s0.y": y}) for y in (-4, -3, -1)] == [0, 1, 0]
+    compiled = compile_cpu_unchecked(built, schedule)
+    (written,) = re.findall(r"f\[(.*?)\] = ", compiled.program_text("flatten"))
+    assert "3" in written
+    assert "g.s0.y" in written
+    image, sizes = {"im": np.arange(16, dtype=np.int32)}, {"g": (10, 7)}
+    wanted = evaluate(built, image, sizes=sizes)["g"]
+    assert np.array_equal(compiled.run(image, sizes=sizes)["g"], wanted)
+
+
+def test_the_places_of_a_ring_buffer_follow_all_loops_that_share_its_memory() -> None:
+    """A Tuple with an update, read ahead of the loop in which its memory is obtained."""
+    image, f, g = ImageParam(Int32, 2, "im"), Func("f"), Func("g")
+    f[X, Y] = (image[X, Y], image[X, Y] * 2)
+    f[X, Y] = (f[X, Y][1], f[X, Y][0] + X)
+    g[X, Y] = f[X, Y][0] + f[X + 1, Y][1]
+    built = pipeline(g)
+    text = (
+        "g.tile(x, y, xi, yi, 4, 2, GuardWithIf).parallel(y)\n"
+        "f.compute_at(g, yi).hoist_storage(g, y).ring_buffer(5).vectorize(x, 4)"
+    )
+    schedule = parse_schedule(text, built)
+    nodes = walk_nest(loop_nest(built, schedule).body)
+    (storage,) = {n.slot for n in nodes if isinstance(n, Allocate)}
+    assert storage is not None
+    tiles = [number(storage, {"g.s0.x": x, "g.s0.yi": yi}) for x in range(4) for yi in (0, 1)]
+    assert tiles == [0, 1, 2, 3, 4, 0, 1, 2]
+    compiled = compile_cpu_unchecked(built, schedule)
+    inputs = {"im": np.arange(12 * 7, dtype=np.int32).reshape(7, 12)}
+    wanted = evaluate(built, inputs, sizes={"g": (11, 7)})["g"]
+    assert np.array_equal(compiled.run(inputs, sizes={"g": (11, 7)})["g"], wanted)
+
+
 def test_the_scratch_of_a_tile_that_may_be_cut_short_lies_on_the_stack() -> None:
     image, f, g = ImageParam(Int32, 2, "im"), Func("f"), Func("g")
     f[X, Y] = image[X, Y] + 1

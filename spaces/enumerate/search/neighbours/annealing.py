@@ -34,16 +34,16 @@ OPENING = 0.5
 
 @frozen(kw_only=True)
 class Annealing:
-    """Changes one random decision at a time, and keeps what is cheaper, or not much dearer. One in
-    :data:`REWRITING` edits is a rewrite. With each edit it tries numbers for some random parameters
-    at once, and takes the cheapest legal ones.
+    """Changes one random decision at a time, and keeps a schedule that is cheaper, or not much
+    dearer. One in :data:`REWRITING` edits is a rewrite. With each edit it tries numbers for some
+    random parameters at once, and takes the cheapest legal ones.
 
-    The search starts at ``start``, such as a schedule by hand, or at the best that ``opening``
-    finds with whole patterns (:meth:`Options.small`, if the space decides loop by loop) in its
-    share of the time, or at the cheapest of the simple first schedules. A schedule that costs
-    ``r`` times as much as the current one takes its place with a chance of ``r ** (-1 / heat)``;
-    the heat falls evenly to 0 over the steps. Other decisions stay as they are, as far as their
-    options are still there.
+    The search starts at ``start``, such as a schedule by hand. Without ``start``, it first gives a
+    share of its time to ``opening``, and starts at the best schedule with whole patterns that this
+    finds (with :meth:`Options.small`, if the space decides loop by loop). Without both, it starts
+    at the cheapest of the simple first schedules. A schedule that costs ``r`` times as much as the
+    current one takes its place with a chance of ``r ** (-1 / heat)``; the heat falls evenly to 0
+    over the steps. Other decisions stay as they are, as far as their options are still there.
 
     It is for :meth:`Options.expert` and :meth:`Options.everything`. It skips no option on
     principle: each decision may change to each of its options, so edits lead everywhere. Its

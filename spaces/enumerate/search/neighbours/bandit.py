@@ -59,9 +59,10 @@ class Credits:
     def of(self, arm: str) -> float:
         """The credit of an arm; infinity if no use of it is remembered.
 
-        The area under the curve of its improvements, from 0 to 1, in which the ``i``-th of ``n``
-        uses counts ``2 * i / (n * (n + 1))``; and ``exploration * sqrt(2 * ln(h) / n)`` for ``h``
-        uses of all arms.
+        It is a sum of two terms. The first is the area under the curve of its improvements, from 0
+        to 1: the ``i``-th of ``n`` uses counts ``2 * i / (n * (n + 1))`` if it was an improvement.
+        The second is ``exploration * sqrt(2 * ln(h) / n)``, where all arms together have ``h``
+        uses.
         """
         own = [improved for name, improved in self._uses if name == arm]
         count = len(own)
@@ -81,10 +82,10 @@ class Credits:
 @frozen(kw_only=True)
 class Bandit:
     """Edits the best schedules in several ways, its arms, and gives each slice of work to the arm
-    that improved the best schedule most often lately (:class:`Credits`). The arms change one
-    decision as ``annealing`` does, cross two schedules between two points, start again at a random
-    or a reasonable schedule, follow the eight mutation rules of [RK13], such as new numbers for a
-    Func, and rewrite.
+    that improved the best schedule most often lately (:class:`Credits`). One arm changes one
+    decision, as ``annealing`` does; one crosses two schedules between two points; two start again,
+    at a random or a reasonable schedule; eight follow the mutation rules of [RK13], such as new
+    numbers for a Func; one rewrites.
 
     It is for :meth:`Options.expert` and :meth:`Options.everything`, and works with whole patterns,
     too. It skips no option on principle: edits and restarts reach all of them.

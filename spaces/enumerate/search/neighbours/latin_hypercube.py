@@ -52,8 +52,8 @@ class Strata:
 class LatinHypercube:
     """Prices Latin hypercube samples (McKay, Beckman and Conover, Technometrics 21(2), 1979). The
     interval of each decision falls into as many strata as a round has samples, and each sample of
-    the round has another stratum. So the samples that meet a decision meet its options equally
-    often, but for one, if all samples meet it.
+    the round has another stratum. If all samples of a round meet a decision, they take its options
+    equally often; the counts differ by at most one.
 
     It is a baseline for all presets of options, and skips none of their options. Where Funcs have
     whole patterns, it stratifies all decisions. Where loops are decided one by one, hardly any

@@ -21,9 +21,10 @@ from spaces.model.schedules.schedule import Schedule
 
 
 def find_factors(found: FoundSchedule) -> Iterator[Derive]:
-    """The ways to factor updates without a long free dimension into partial results along a long
-    RVar, those of the last Funcs first, and of an update the innermost RVar, so that neighboring
-    threads read neighbors. Only what the space may factor; none for a CPU, which has few threads.
+    """The ways to factor an update into partial results along a long RVar; only updates without a
+    long free dimension, which the space may factor. The last Funcs come first. It takes the
+    innermost RVar of an update, so that neighboring threads read neighbors. None for a CPU, which
+    has few threads.
     """
     given = found.space
     if not isinstance(given.device, GpuDevice) or "rfactor" not in given.options.directives:

@@ -42,9 +42,9 @@ as many as in [A21].
 @frozen(kw_only=True)
 class Freezing:
     """Searches the whole patterns of a space twice. The first search computes all Funcs inline or
-    at root. Those of its ``N`` Funcs that add most to the cost stay open, ``log2(N)`` in [A21] and
-    three times as many here, and the second search decides them again without that limit; all
-    others are frozen, with their numbers.
+    at root. The Funcs that add most to the cost stay open: of ``N`` Funcs ``log2(N)`` in [A21], and
+    three times as many here. All others are frozen, with their numbers. The second search decides
+    the open Funcs again, and may compute them inside loops.
 
     The cost that a Func adds is the difference between the costs of two half-decided schedules:
     that of the first search with all consumers of the Func decided, and the same with the Func. So
@@ -89,8 +89,8 @@ class Freezing:
 
 
 def _with_funcs_apart(space: ScheduleSpace) -> ScheduleSpace:
-    """The part of a space in which no Func is computed inside the loops of another, nor cloned; the
-    space itself if it has none.
+    """The part of a space whose schedules clone no Func and compute none inside the loops of
+    another. The space itself if there is no such part.
     """
     options = space.options
     placements = tuple(one for one in options.placements if one in APART)

@@ -2,8 +2,8 @@
 
 Networks repeat their layers and chains their stages. A search that has decided one layer need not
 compare all options for the next: [A21] 3.3 recognizes repeated parts of schedules, too. Two Funcs
-recur if their stages do the same work, their extents are similar, and the same holds of all Funcs
-in the loop nests of their readers, which have the same schedule up to names.
+recur if their stages do the same work and their extents are similar. All Funcs in the loop nests of
+their readers must recur, too, and have the same schedule up to names.
 """
 
 from __future__ import annotations
@@ -110,8 +110,9 @@ class RecurringDecisions:
                 known.numbers.setdefault(_choice(before, context, free), chosen)
 
     def find_decision(self, before: HalfDecided, func: str) -> PartialSchedule | None:
-        """The partial schedule after the decision that is known for the context of a Func; None if
-        none is known, if the Func has no such options, or if it is decided already.
+        """The partial schedule after the decision that was taken before in the same context as that
+        of a Func. None if there is no such decision, if the Func lacks its options, or if the Func
+        is decided already.
         """
         if before.entries((func,)):
             return None

@@ -63,12 +63,12 @@ class Stagewise:
     Of the half-decided schedules it keeps the cheapest. For a CPU it compares them with the middle
     number of each menu, and chooses among all numbers only for the cheapest few.
 
-    By [S19] section 3 it skips stores between the compute level and the outermost one, but for the
-    next one, and it skips compute levels around vectors (:func:`is_undominated`); it also skips all
-    but the inlined entry where no value is read twice ([S19] Algorithm 1), and tiles longer than
-    the dimension that they split
-    (:func:`~spaces.enumerate.search.stagewise.long_tiles.fitting_menus`), which made
-    local_laplacian 13 % dearer. Restricted spaces keep all of these.
+    It skips some options (:func:`is_undominated`). By [S19] section 3 it stores a Func at its
+    compute level, at the next level or at the outermost one, and computes no Func right outside a
+    vectorized loop. Where no value is read twice, it only inlines ([S19] Algorithm 1). It skips
+    tiles that are longer than the dimension that they split
+    (:func:`~spaces.enumerate.search.stagewise.long_tiles.fitting_menus`); this made local_laplacian
+    13 % dearer. Restricted spaces keep all of these.
 
     Attributes:
         width: the number of half-decided schedules that the search keeps after each Func; by

@@ -181,7 +181,9 @@ class _DeadEndWalk:
 
 
 def _faults_of_given(state: ProcessState) -> Iterator[LastingFault]:
-    """What is wrong with the entries that no decision changes, whatever the others are."""
+    """The faults of the given entries, which no decision changes; they stay whatever the other
+    entries are.
+    """
     given = {entry.name: entry for entry in state.given}
     plain = Schedule.default(state.pipeline)
     schedule = plain.with_funcs(given.get(entry.name, entry) for entry in plain.funcs)

@@ -62,8 +62,8 @@ class CandidateMenu:
     named: frozenset[LoopLevel]
 
     def levels(self, path: PathForm) -> Iterator[PathForm | None]:
-        """The levels where the Func may be computed, but for those of the path of its uses; None if
-        it is inlined.
+        """The levels where the Func may be computed, without those of the path of its uses; None
+        stands for inlining.
         """
         if self.menu.places.inline:
             yield None

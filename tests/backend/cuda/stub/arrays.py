@@ -37,11 +37,12 @@ from spaces import (
 )
 from spaces.backend.arrays.device_array import DeviceArray
 from spaces.backend.arrays.dlpack import received
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu
+from spaces.backend.compile_gpu import compile_gpu
 from spaces.backend.cuda.drivers.cuda_bindings import CudaBindings
 from spaces.backend.cuda.emulator import Emulator
 from spaces.backend.cuda.errors import CudaUnavailable
 from spaces.backend.cuda.launch import GpuExecutor
+from spaces.backend.gpu_pipeline import GpuPipeline
 from tests.backend.cuda.stub.log import calls, forget, now
 from tests.backend.cuda.stub.modules import use_stub_modules
 from tests.backend.cuda.stub.other_library import DlpackOnly, InterfaceArray, Memory, ask, stream

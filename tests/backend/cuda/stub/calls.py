@@ -12,11 +12,12 @@ import pytest
 
 from spaces import Func, ImageParam, Int32, Var, parse_schedule, pipeline
 from spaces.backend.access import AccessMode
-from spaces.backend.compile_gpu import GpuPipeline, compile_gpu_unchecked
+from spaces.backend.compile_gpu import compile_gpu_unchecked
 from spaces.backend.cuda.errors import CudaLaunchError, CudaUnavailable
 from spaces.backend.cuda.executors import present_executor
 from spaces.backend.cuda.launch import GpuExecutor, gpu_available
 from spaces.backend.cuda.plan import plan
+from spaces.backend.gpu_pipeline import GpuPipeline
 from tests.backend.cuda.stub import pycuda_over_driver
 from tests.backend.cuda.stub.log import calls, now
 from tests.backend.cuda.stub.modules import use_stub_modules

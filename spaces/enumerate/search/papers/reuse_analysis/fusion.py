@@ -141,7 +141,7 @@ def _fused_place(nest: Nest, overlapping: set[str]) -> Place:
     return Place(depth, store)
 
 
-def trivial_inlined(segment: Pipeline, output: str, places: StagePlaces) -> StagePlaces:
+def inline_trivial_funcs(segment: Pipeline, output: str, places: StagePlaces) -> StagePlaces:
     """The places after trivial stages are inlined: Algorithm 2 of [S19]. Inlined producers of a
     trivial stage that are not trivial take its place.
     """

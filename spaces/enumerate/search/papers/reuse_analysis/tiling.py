@@ -17,10 +17,10 @@ from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     Nest,
     StagePlaces,
     greatest_overlaps,
+    inline_trivial_funcs,
     nest_of,
     possible,
     stage_fusion,
-    trivial_inlined,
 )
 from spaces.enumerate.search.papers.reuse_analysis.overlap import origins
 from spaces.enumerate.search.pricer import Pricer
@@ -86,7 +86,7 @@ def _tiling(
     function = pipeline.function(output)
     nests = {i: nest_of(function, i, order) for i, order in enumerate(orders)}
     places = stage_fusion(pipeline, output, nests)
-    places = trivial_inlined(pipeline, output, places)
+    places = inline_trivial_funcs(pipeline, output, places)
     places = possible(pipeline, output, places, nests)
     entries = tuple(_entries(segment, menus, output, orders, nests, places))
     fixed, structure = _structure(segment, menus, output, entries)

@@ -181,8 +181,8 @@ class AlignTopic:
 
 
 def _have_turns(state: ProcessState, follower: FuncSchedule, leader: FuncSchedule) -> bool:
-    """Whether all groups of Funcs computed with each other can run one after the other if two more
-    Funcs are computed with each other, and none of a group reads another of it.
+    """Whether a Func may be computed with another one: no Func of a group that is computed together
+    reads another Func of the group, and all groups can run one after the other.
     """
     producers = state.pipeline.producers
     if follower.name in producers[leader.name] or leader.name in producers[follower.name]:

@@ -1,5 +1,5 @@
 """What spaces and searches hand over is proven, and so is what verify accepts where windows move
-every way. ``python -m tests.windows`` proves thousands.
+every way. ``python -m tests.sliding_windows`` proves thousands.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from spaces.model.algorithm.var import Var
 from spaces.model.nest import sliding, windows
 from spaces.model.writing.text import parse_schedule
 from tests.examples import examples, is_thorough
-from tests.windows.__main__ import main, tally
-from tests.windows.drawn import WAYS, drawn_schedules
-from tests.windows.moving import moving_pipeline
-from tests.windows.storing import storing_schedule
+from tests.sliding_windows.__main__ import main, tally
+from tests.sliding_windows.drawn import WAYS, drawn_schedules
+from tests.sliding_windows.moving import moving_pipeline
+from tests.sliding_windows.storing import storing_schedule
 
 X, Y = Var("x"), Var("y")
 QUICK = (4, 5, 8, 10, 11, 21)

@@ -1,4 +1,4 @@
-"""Draw schedules and prove each: ``python -m tests.windows --schedules 5000 --seed 1``.
+"""Draw schedules and prove each: ``python -m tests.sliding_windows --schedules 5000 --seed 1``.
 
 Prints every refuted obligation with its schedule, then the counts, also when it is interrupted;
 exits with 1 if one is refuted. ``--only NUMBER`` repeats one draw.
@@ -12,12 +12,12 @@ import sys
 from collections import Counter
 from itertools import count
 
-from tests.windows.drawn import DrawnSchedule, drawn_schedules
+from tests.sliding_windows.drawn import DrawnSchedule, drawn_schedules
 
 
 def main(arguments: list[str]) -> int:
     """Draws schedules, proves each, and prints a summary; 1 if an obligation is refuted."""
-    parser = argparse.ArgumentParser(prog="python -m tests.windows", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.sliding_windows", description=__doc__)
     parser.add_argument("--schedules", type=int, default=1000, help="at least so many")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first draw")

@@ -25,8 +25,8 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.search_runs.run import drawn as drawn_search
-from tests.windows.moving import moving_pipeline
-from tests.windows.storing import storing_schedule
+from tests.sliding_windows.moving import moving_pipeline
+from tests.sliding_windows.storing import storing_schedule
 
 SECONDS = 20.0
 """The time limit for all proofs about one schedule."""

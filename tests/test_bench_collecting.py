@@ -1,0 +1,180 @@
+"""Measured schedules: how they are drawn, and the files that they are kept in."""
+
+import json
+
+import pytest
+from attrs import evolve
+
+from bench import cost_quality
+from bench.cost_quality import (
+    incumbents,
+    measured_sets,
+    split,
+    subjects,
+)
+from bench.cost_quality.brief import SharedTime
+from bench.cost_quality.collecting import BATCH, Collecting, collect
+from bench.cost_quality.drawing import LONGEST_WALK, Drawing, Origin
+from bench.cost_quality.records import append, records
+from spaces.apps.gallery.catalog import GALLERY
+from spaces.backend.measuring.session import MeasuringError
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verify import verify
+from spaces.enumerate.space.empty_space import EmptySpaceError
+from spaces.model.schedules.schedule import Schedule
+from spaces.model.writing.text import parse_schedule
+from tests.measured_subject import FakeMeasurer, Killed, collecting, random_subject
+
+
+@pytest.fixture(scope="module")
+def subject():
+    return random_subject()
+
+
+def test_schedules_depend_on_their_numbers_alone_and_are_legal(subject):
+    drawing = Drawing(subject.space, subject.good)
+    found = {number: drawing.schedule(number) for number in range(8)}
+    again = Drawing(subjects.space_of(subject.pipeline), subject.good)
+    for number in reversed(range(8)):
+        assert again.schedule(number) == found[number]
+        assert verify(subject.pipeline, found[number], device("cpu"))
+        assert found[number] in subject.space
+    others = Drawing(subject.space, subject.good, seed=1)
+    assert [others.schedule(number) for number in range(8)] != list(found.values())
+
+
+def test_half_of_the_schedules_are_near_good_ones(subject):
+    assert [Drawing.origin(n) for n in range(4)] == [Origin.DRAW, Origin.WALK] * 2
+    drawing = Drawing(subject.space, subject.good[:1])
+    start = {one.name: one for one in subject.good[0].funcs}
+    for number in range(1, 9, 2):
+        walked = drawing.schedule(number)
+        changed = [one.name for one in walked.funcs if one != start[one.name]]
+        assert len(changed) <= 2 * LONGEST_WALK
+
+
+def test_a_run_that_was_killed_goes_on_where_it_was(subject, tmp_path):
+    whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
+    assert list(collecting(subject, whole, FakeMeasurer()).batches())[-1] == 20
+    with pytest.raises(Killed):
+        list(collecting(subject, killed, FakeMeasurer(batches=1)).batches())
+    assert len(records(killed)) == BATCH
+    with killed.open("a") as file:
+        file.write('{"subject": "random_17", "num')  # the process ended within a line
+    rest = FakeMeasurer()
+    list(collecting(subject, killed, rest).batches())
+    assert len(rest.asked) == 20 - BATCH
+    assert killed.read_text() == whole.read_text()
+    nothing = FakeMeasurer(batches=0)
+    assert not list(collecting(subject, killed, nothing).batches())
+
+
+def test_no_schedule_is_measured_twice_and_records_say_what_was_measured(subject, tmp_path):
+    path = tmp_path / "all.jsonl"
+    measurer = FakeMeasurer()
+    list(collecting(subject, path, measurer).batches())
+    assert len(set(measurer.asked)) == len(measurer.asked) == 20
+    found = records(path)
+    assert [one.schedule for one in found] == measurer.asked
+    for one in found:
+        seconds = len(one.schedule) + 1.0
+        assert (one.median_seconds, one.fastest_seconds, one.runs) == (seconds, seconds, 3)
+        assert one.ratio == pytest.approx(seconds / 2)
+        assert verify(
+            subject.pipeline, parse_schedule(one.schedule, subject.pipeline), device("cpu")
+        )
+    append(path, found[:1])
+    assert records(path) == [*found, found[0]]
+
+
+def test_slow_schedules_get_fewer_rounds():
+    rounds = SharedTime()
+    assert rounds.survivors({"fast": [1.0] * 14, "slow": [25.0], "middle": [4.0] * 4}) == {
+        "fast",
+        "middle",
+    }
+    assert rounds.survivors({"middle": [4.0] * 5}) == set()
+
+
+def test_good_schedules_come_first_and_are_all_measured(subject, tmp_path):
+    plain = Schedule.default(subject.pipeline)
+    drawing = Drawing(subject.space, subject.good, [plain])
+    assert [drawing.schedule(n) for n in drawing.numbers_of_good] == [*subject.good, plain]
+    path, measurer = tmp_path / "all.jsonl", FakeMeasurer()
+    list(Collecting(subject, drawing, measurer, path, 8, "a processor").batches())
+    found = records(path)
+    assert [one.origin for one in found[:3]] == [Origin.GOOD] * 3
+    assert len(found) == 8
+    few = tmp_path / "few.jsonl"
+    list(Collecting(subject, drawing, FakeMeasurer(), few, 1, "a processor").batches())
+    assert len(records(few)) == 3
+
+
+def test_incumbents_are_those_of_several_searches_and_legal_ones_of_halide(monkeypatch):
+    pytest.importorskip("halide", reason="the extra `halide` is not installed")
+    monkeypatch.setattr(incumbents, "SEARCHES", (("stagewise", "reuse"), ("stagewise", "weighted")))
+    monkeypatch.setattr(incumbents, "AUTOSCHEDULERS", ("Mullapudi2016",))
+    pipeline = GALLERY["frame_differences"].pipeline()
+    found = incumbents.incumbents(subjects.space_of(pipeline))
+    assert len(set(found)) == len(found) > incumbents.TOP
+    for one in found:
+        assert verify(pipeline, one, device("cpu"))
+
+
+def test_committed_measurements_can_be_read():
+    for app in subjects.APPS:
+        found = records(cost_quality.file_of(app))
+        assert {one.subject for one in found} <= {app}
+        assert len({one.number for one in found}) == len(found)
+
+
+def shortened(path, folder):
+    """The first record of each pipeline and outcome in a file, in a file of their own."""
+    lines = {}
+    for line in path.read_text("utf-8").splitlines():
+        one = json.loads(line)
+        lines.setdefault((one["subject"], one["outcome"]), line)
+    made = folder / path.name
+    made.write_text("\n".join(lines.values()) + "\n", "utf-8")
+    return made
+
+
+def test_measured_schedules_are_in_the_set_of_their_pipeline(tmp_path):
+    files = [cost_quality.file_of("blur"), cost_quality.gallery_file_of("equalize_16")]
+    found = measured_sets.by_pipeline(shortened(one, tmp_path) for one in files)
+    kinds = {name: kind for kind, name in found}
+    assert kinds["blur"] == "apps"
+    use = split.USES[GALLERY["equalize_16"].kind]
+    assert kinds["equalize_16"] == use.value
+    assert measured_sets.by_pipeline([shortened(cost_quality.RANDOM_FILE, tmp_path)]).keys() == {
+        ("random", name) for name in subjects.RANDOM
+    }
+
+
+def test_a_pipeline_that_cannot_be_measured_does_not_end_a_run(subject, tmp_path, monkeypatch):
+    """One without schedules, one whose reference does not run, and one that is measured."""
+
+    class Measuring(FakeMeasurer):
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        def close(self):
+            return None
+
+    class Broken(Measuring):
+        def measure(self, pipeline, schedules):
+            raise MeasuringError("the reference hangs")
+
+    def subject_of(name):
+        if name == "empty":
+            raise EmptySpaceError("nothing is legal")
+        return evolve(subject, name=name)
+
+    made = {"broken": Broken(), "good": Measuring()}
+    monkeypatch.setattr("bench.cost_quality.collecting.measurer_of", lambda one: made[one.name])
+    names = ["empty", "broken", "good"]
+    collect(names, subject_of, lambda name: tmp_path / name, 4, together=1)
+    assert [len(records(tmp_path / name)) >= 4 for name in names] == [False, False, True]
