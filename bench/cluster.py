@@ -160,8 +160,8 @@ class SimulatedCluster:
         self._begin_tasks()
 
     def collect(self, seconds: float) -> list[tuple[int, Measurement]]:
-        """The results at the next moment at which there are some."""
-        while not self._found:
+        """The results at the next moment at which there are some; those of now for no seconds."""
+        while seconds > 0 and not self._found:
             self.now, _, station, task = heapq.heappop(self._events)
             if station is None:
                 self._change_machines()

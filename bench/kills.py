@@ -2,7 +2,8 @@
 what was lost: results, studies, processes that stay behind, and tunes that ended by it.
 
 The pipeline is small and its schedules are measured by real workers. A killed process is started
-again, and goes on with the same study.
+again, and goes on with the same study. The command ends after ``--seconds``, with the kills that it
+came to, and a tuner that says nothing for a minute counts as hung.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import signal
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve
+from attrs import define, evolve
 
 from bench.machine import machine
 from bench.report import RESULTS
@@ -33,6 +35,7 @@ from spaces.constraints.devices.device import device
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Estimate
+from spaces.model.deadline import Deadline
 from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.damage import find_damage
 from spaces.tuning.random_trials import RandomTrials
@@ -43,6 +46,10 @@ TUNERS = 20
 """How many tuning processes are killed."""
 WORKERS = 10
 """How many workers are killed."""
+SECONDS = 1200.0
+"""After so many seconds nothing more is killed; each half takes at most half of them."""
+LIFE = 60.0
+"""A tuner that runs for so many seconds without a result hangs."""
 APP = "blur"
 SIZE = 256
 
@@ -66,11 +73,47 @@ def tune(path: Path) -> None:
         study.run(measurer, batch=4, callbacks=[lambda _, trial: print(trial.number, flush=True)])
 
 
-def _started(path: Path) -> subprocess.Popen[str]:
-    command = module_command("bench", "kills", "--tune", str(path))
-    return subprocess.Popen(
-        command, env=module_environment(), stdout=subprocess.PIPE, text=True, bufsize=1
-    )
+@define
+class Tuner:
+    """A process that tunes, and what it says.
+
+    Attributes:
+        process: the process.
+        has_hung: whether it was ended because it said nothing.
+    """
+
+    process: subprocess.Popen[str]
+    has_hung: bool = False
+
+    @staticmethod
+    def start(path: Path) -> Tuner:
+        """Starts a process that goes on with the study of a store."""
+        command = module_command("bench", "kills", "--tune", str(path))
+        return Tuner(
+            subprocess.Popen(
+                command, env=module_environment(), stdout=subprocess.PIPE, text=True, bufsize=1
+            )
+        )
+
+    def listen(self) -> str:
+        """Its next line; an empty text if it has ended, or says nothing for :data:`LIFE`."""
+        assert self.process.stdout is not None
+        watch = threading.Timer(LIFE, self._give_up)
+        watch.daemon = True
+        watch.start()
+        try:
+            return self.process.stdout.readline()
+        finally:
+            watch.cancel()
+
+    def _give_up(self) -> None:
+        self.has_hung = True
+        self.process.kill()
+
+    def kill(self) -> None:
+        """Kills it."""
+        self.process.kill()
+        self.process.wait()
 
 
 def _descendants(process: int) -> list[int]:
@@ -99,31 +142,34 @@ def _runs(process: int) -> bool:
     return state not in "ZX"
 
 
-def kill_tuners(path: Path, count: int) -> dict[str, Any]:
-    """Kills a tuning process again and again, each time at a random moment of its work."""
+def kill_tuners(path: Path, count: int, deadline: Deadline) -> dict[str, Any]:
+    """Kills a tuning process again and again, each time at a random moment of its work, until the
+    deadline.
+    """
     chosen = random.Random(1)
     told: dict[int, tuple[str, str, int]] = {}
-    lost = changed = left_behind = busy = 0
-    for _ in range(count):
-        tuner = _started(path)
-        assert tuner.stdout is not None
-        if tuner.stdout.readline() != "ready\n":
-            busy += 1
-            tuner.wait()
+    lost = changed = left_behind = busy = hung = killed = 0
+    while killed + busy + hung < count and not deadline.is_past:
+        tuner = Tuner.start(path)
+        if tuner.listen() != "ready\n":
+            hung, busy = hung + tuner.has_hung, busy + (not tuner.has_hung)
+            tuner.kill()
             continue
         for _ in range(chosen.randrange(6)):  # some results, or none
-            tuner.stdout.readline()
+            tuner.listen()
         time.sleep(chosen.uniform(0.0, 0.5))
-        children = _descendants(tuner.pid)
+        children = _descendants(tuner.process.pid)
+        hung += tuner.has_hung
+        killed += not tuner.has_hung
         tuner.kill()
-        tuner.wait()
         left_behind += len(_running(children))
         now = _results(path)
         lost += len(told.keys() - now.keys())
         changed += sum(_is_damaged(told[one], now[one]) for one in told.keys() & now.keys())
         told = now
     return {
-        "killed": count - busy,
+        "killed": killed,
+        "hung": hung,
         "studies_busy_after_a_kill": busy,
         "results": len(told),
         "results_lost": lost,
@@ -133,33 +179,33 @@ def kill_tuners(path: Path, count: int) -> dict[str, Any]:
     }
 
 
-def kill_workers(path: Path, count: int) -> dict[str, Any]:
-    """Kills workers of one tuning process at random moments, one after each result."""
+def kill_workers(path: Path, count: int, deadline: Deadline) -> dict[str, Any]:
+    """Kills workers of one tuning process at random moments, one after each result, until the
+    deadline.
+    """
     chosen = random.Random(2)
-    tuner = _started(path)
-    assert tuner.stdout is not None
-    killed = ended = 0
-    while killed < count and ended < count:
-        if not tuner.stdout.readline():
-            ended += 1
-            tuner = _started(path)
-            assert tuner.stdout is not None
+    tuner = Tuner.start(path)
+    killed = ended = hung = 0
+    while killed < count and ended + hung < count and not deadline.is_past:
+        if not tuner.listen():
+            hung, ended = hung + tuner.has_hung, ended + (not tuner.has_hung)
+            tuner = Tuner.start(path)
             continue
         time.sleep(chosen.uniform(0.0, 1.0))
-        workers = _descendants(tuner.pid)
+        workers = _descendants(tuner.process.pid)
         if workers:
             with suppress(ProcessLookupError):
                 os.kill(chosen.choice(workers), signal.SIGKILL)
                 killed += 1
     time.sleep(3.0)
-    ended += tuner.poll() is not None
-    children = _descendants(tuner.pid)
+    ended += tuner.process.poll() is not None
+    children = _descendants(tuner.process.pid)
     tuner.kill()
-    tuner.wait()
     outcomes = _outcomes(path)
     return {
         "killed": killed,
         "tunes_ended": ended,
+        "hung": hung,
         "results": len(_results(path)),
         "outcomes": outcomes,
         "processes_left_behind": len(_running(children)),
@@ -202,6 +248,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench kills")
     parser.add_argument("--tuners", type=int, default=TUNERS)
     parser.add_argument("--workers", type=int, default=WORKERS)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--tune", type=Path, help="only tune, to be killed")
     chosen = parser.parse_args(arguments)
     if chosen.tune:
@@ -209,10 +256,14 @@ def main(arguments: list[str]) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         results = {
-            "tuners": kill_tuners(Path(folder) / "tuners.sqlite", chosen.tuners),
-            "workers": kill_workers(Path(folder) / "workers.sqlite", chosen.workers),
+            "tuners": kill_tuners(
+                Path(folder) / "tuners.sqlite", chosen.tuners, Deadline.after(chosen.seconds / 2)
+            ),
+            "workers": kill_workers(
+                Path(folder) / "workers.sqlite", chosen.workers, Deadline.after(chosen.seconds / 2)
+            ),
         }
     print(json.dumps(results, indent=2))
-    if (chosen.tuners, chosen.workers) == (TUNERS, WORKERS):
+    if chosen.tuners >= TUNERS and chosen.workers >= WORKERS:
         report = {"machine": machine(), "results": results}
         write_text(RESULTS / "kills.json", json.dumps(report, indent=2) + "\n")

@@ -550,6 +550,8 @@ from spaces.tuning.tune import (
 )
 from spaces.tuning.study import (
     Study as Study,
+)
+from spaces.tuning.opened_study import (
     BusyStudyError as BusyStudyError,
 )
 from spaces.tuning.trial import (

@@ -13,6 +13,9 @@ from spaces.backend.measuring.session import MeasuringError
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.schedules.schedule import Schedule
 
+MOST_AHEAD = 4
+"""So many tasks wait for each machine at most: what is proposed far ahead knows few results."""
+
 
 @define(eq=False)
 class QueuedSchedule:
@@ -43,6 +46,7 @@ class Station:
         queued: the schedules of the task.
         failures: how many tasks in a row failed on it.
         failed: the numbers of their schedules.
+        was_starved: whether it ended a task and found no further one.
     """
 
     place: str
@@ -52,6 +56,7 @@ class Station:
     queued: Sequence[QueuedSchedule] = ()
     failures: int = 0
     failed: set[int] = field(factory=set)
+    was_starved: bool = False
 
 
 @define(eq=False)
@@ -65,6 +70,8 @@ class HandOut:
         give: called with the number of a schedule and its result.
         stations: the machines by place.
         waiting: the schedules that no machine has.
+        ahead: how many tasks wait for each machine: one at first, and one more whenever a machine
+            ends its task and none waits. Proposing takes longer then than measuring.
     """
 
     share: int
@@ -72,14 +79,15 @@ class HandOut:
     give: Callable[[int, Measurement], None]
     stations: dict[str, Station] = field(init=False, factory=dict)
     waiting: deque[QueuedSchedule] = field(init=False, factory=deque)
+    ahead: int = field(init=False, default=1)
 
     @property
     def wanted(self) -> int:
-        """How many further schedules would keep all machines busy: a task that runs, and the
-        next.
+        """How many further schedules would keep all machines busy: a task that runs, and those
+        that wait for it to end.
         """
         running = sum(len(one.queued) for one in self.stations.values())
-        room = 2 * self.share * max(len(self.stations), 1)
+        room = (1 + self.ahead) * self.share * max(len(self.stations), 1)
         return max(0, room - running - len(self.waiting))
 
     @property
@@ -106,6 +114,7 @@ class HandOut:
                 queued = self._next(station.place)
                 if queued:
                     station.worker, station.queued = station.workers[0], queued
+                    station.was_starved = False
                     yield station
 
     def _next(self, place: str) -> list[QueuedSchedule]:
@@ -136,6 +145,9 @@ class HandOut:
         """Takes the results of a task; None for schedules for which there was no time."""
         station.failures = 0
         station.failed.clear()
+        if not self.waiting and not station.was_starved:
+            station.was_starved = True
+            self.ahead = min(MOST_AHEAD, self.ahead + 1)
         for one, found in zip(self._end(station), results, strict=True):
             if found is not None:
                 self.give(one.number, found)

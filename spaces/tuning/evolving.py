@@ -1,7 +1,8 @@
 """Tuning by changes: first the schedules that the model ranks best, then changes of the fastest.
 
 As in the iterated mode of [A21] section 6, a model chooses among many candidates, few of them are
-measured, and the results decide where to look next.
+measured, and the results decide where to look next. The results correct the model, too: among
+changes of one schedule, what was measured tells more than costs do (:class:`MeasuredEffects`).
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.draw import draw_rewrite
 from spaces.enumerate.space.edits import DecidedSchedule, DecisionEdit
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import ask_clock
+from spaces.model.nest.canonical import CanonicalForm, canonical_form
 from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.identity import schedule_digest
+from spaces.tuning.measured_effects import MeasuredEffects
 from spaces.tuning.strategy import FirstSearch
 from spaces.tuning.top_ranked import TopRanked
 from spaces.tuning.trial import Proposal, Trial, fastest
@@ -30,12 +33,30 @@ from spaces.tuning.trial_log import TriedDigests, tried_digests
 CHANGE = "change"
 """The source of changed schedules."""
 
+LEARNED = 256
+"""The most trials whose results correct the costs of changes: the fastest ones."""
+
+
+@frozen
+class _Change:
+    """A changed schedule.
+
+    Attributes:
+        proposal: the schedule with its cost.
+        form: its canonical form.
+        slower: how much slower it is expected to be than the fastest trial.
+    """
+
+    proposal: Proposal
+    form: CanonicalForm
+    slower: float
+
 
 @frozen(kw_only=True)
 class Evolving:
     """First the best schedules of a search by the model. Then, generation after generation, random
-    changes of the fastest schedules so far, some of them rewrites. The model chooses the most
-    promising changes.
+    changes of the fastest schedules so far, some of them rewrites. The model, corrected by the
+    results, chooses the most promising changes.
 
     Attributes:
         found: how many schedules of the search are measured.
@@ -43,11 +64,11 @@ class Evolving:
         parents: how many of the fastest schedules are changed; more if all changes of these are
             measured already.
         size: how many schedules a generation has.
-        pool: how many changed schedules the model chooses them from.
-        surprises: how many of a generation are taken at random, whatever the model says.
+        pool: how many changed schedules they are chosen from.
+        surprises: how many of a generation are taken at random, whatever is expected of them.
         numbers: how many choices of factors are tried with a change, at most.
-        likely: how many of these choices, cheapest first, are searched for one that is not
-            measured.
+        likely: how many of these choices, the cheapest ones that are legal, are looked at: the most
+            promising one that is not measured is taken.
         rewrites: the share of the changes that are rewrites (:func:`draw_rewrite`); the others
             change one decision.
     """
@@ -80,20 +101,22 @@ class Evolving:
     ) -> list[Proposal]:
         tried = tried_digests(space.pipeline, trials)
         ranked = fastest(trials)
+        effects = MeasuredEffects.fit(space.pipeline, ranked[:LEARNED])
         chosen = random.Random(f"{seed} {len(trials)}")
-        pool: list[Proposal] = []
+        pool: list[_Change] = []
         parents = self.parents
         while not pool:
             best = [one.schedule for one in ranked[:parents]]
-            changed = self._change_schedules(space, model, best, chosen, tried)
+            changed = self._change_schedules(space, model, best, chosen, tried, effects)
             pool = list(itertools.islice(changed, self.pool))
             if parents >= len(ranked):
                 break
             parents *= 2  # slower ones, too: all changes of the fastest are measured
-        pool.sort(key=_predicted_cost)
+        pool.sort(key=_expected_slowness)
         likely = pool[: self.size - self.surprises]
         others = pool[len(likely) :]
-        return likely + chosen.sample(others, min(self.surprises, len(others)))
+        taken = likely + chosen.sample(others, min(self.surprises, len(others)))
+        return [one.proposal for one in taken]
 
     def _change_schedules(
         self,
@@ -102,9 +125,10 @@ class Evolving:
         parents: Sequence[Schedule],
         chosen: random.Random,
         tried: TriedDigests,
-    ) -> Iterator[Proposal]:
-        """Changed schedules, each with the cheapest numbers that are not ``tried``, to which it
-        adds them. Ends when hardly any change is legal and new.
+        effects: MeasuredEffects,
+    ) -> Iterator[_Change]:
+        """Changed schedules, each with the most promising of its cheapest numbers that are not
+        ``tried``, to which it adds them. Ends when hardly any change is legal and new.
         """
         pricer = Pricer.of(space, model, Limits())
         decided = list(_decide(space, parents))
@@ -115,20 +139,33 @@ class Evolving:
             if edit is None:
                 continue
             structure = edit.open_numbers(chosen, self.numbers)
-            legal = space.legal(structure)
-            if not legal.any():
-                continue
-            costs = np.where(legal, pricer.price_structure(structure), np.inf)
-            for index in np.argsort(costs, axis=None, kind="stable")[: self.likely]:
-                cost = float(costs.flat[index])
-                if not np.isfinite(cost):
-                    break
-                schedule = structure.at(int(index))
-                form = schedule_digest(space.pipeline, schedule)
-                if form not in tried:
-                    tried.add(form)
-                    yield Proposal(schedule, CHANGE, cost)
-                    break
+            found = [
+                one
+                for one in self._price_numbers(pricer, structure, effects)
+                if one.form.digest not in tried
+            ]
+            if found:
+                best = min(found, key=_expected_slowness)
+                tried.add(best.form.digest)
+                yield best
+
+    def _price_numbers(
+        self, pricer: Pricer, structure: Structure, effects: MeasuredEffects
+    ) -> Iterator[_Change]:
+        """The legal schedules of a structure that are :attr:`likely`, cheapest first."""
+        space = pricer.space
+        legal = space.legal(structure)
+        if not legal.any():
+            return
+        costs = np.where(legal, pricer.price_structure(structure), np.inf)
+        for index in np.argsort(costs, axis=None, kind="stable")[: self.likely]:
+            cost = float(costs.flat[index])
+            if not np.isfinite(cost):
+                return
+            schedule = structure.at(int(index))
+            form = canonical_form(space.pipeline, schedule)
+            proposal = Proposal(schedule, CHANGE, cost)
+            yield _Change(proposal, form, effects.expect(form, cost))
 
     def _draw_edit(
         self, pricer: Pricer, parent: DecidedSchedule, chosen: random.Random
@@ -148,5 +185,5 @@ def _decide(space: ScheduleSpace, schedules: Sequence[Schedule]) -> Iterator[Dec
             continue
 
 
-def _predicted_cost(proposal: Proposal) -> float:
-    return np.inf if proposal.predicted is None else proposal.predicted
+def _expected_slowness(change: _Change) -> float:
+    return change.slower

@@ -16,11 +16,15 @@ from spaces.enumerate.search.pausing import PausingSearch
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.search_counts import SearchCounts
 from spaces.tuning.store import TuningStore
 from spaces.tuning.strategy import FirstSearch, SearchingStrategy, TuningStrategy
 from spaces.tuning.top_ranked import SEARCH
 from spaces.tuning.trial import Proposal
 from spaces.tuning.trial_log import TrialLog
+
+NONE_YET = SearchCounts(0, 0, 0)
+"""The counts of a search that begins."""
 
 ALONE = FirstSearch(None, Limits())
 """The search for a reference, for strategies that do not begin with a search."""
@@ -31,11 +35,11 @@ class OpeningSearch:
     """The search of a study.
 
     Attributes:
-        before: how many structures earlier processes have scored.
+        before: what earlier processes have counted.
         seconds: how long this process has searched.
     """
 
-    before: int
+    before: SearchCounts
     _search: PausingSearch = field(repr=False)
     _is_over: bool = field(init=False, default=False)
     _proposed: int = field(init=False, default=0)
@@ -46,7 +50,9 @@ class OpeningSearch:
     ) -> OpeningSearch:
         """The search of a new study."""
         opening = strategy.opening(seed) if isinstance(strategy, SearchingStrategy) else ALONE
-        return OpeningSearch(0, PausingSearch(space, model, opening.strategy, opening.limits))
+        return OpeningSearch(
+            NONE_YET, PausingSearch(space, model, opening.strategy, opening.limits)
+        )
 
     @staticmethod
     def go_on(
@@ -55,7 +61,7 @@ class OpeningSearch:
         strategy: TuningStrategy,
         seed: int,
         trials: TrialLog,
-        kept: tuple[int, bool] | None,
+        kept: tuple[SearchCounts, bool] | None,
     ) -> OpeningSearch | None:
         """The search of a study that was stopped: it changes the best schedule of those that it has
         found. None if the search is over, or if the strategy has none.
@@ -76,7 +82,8 @@ class OpeningSearch:
             return None
         if kept is None:
             return OpeningSearch.begin(space, model, strategy, seed)
-        structures, is_over = kept
+        counts, is_over = kept
+        structures = counts.structures
         left = math.inf if opening.limits.structures is None else opening.limits.structures
         if is_over or structures >= left:
             return None
@@ -87,7 +94,7 @@ class OpeningSearch:
             seed=seed + structures,
         )
         search = PausingSearch(space, model, ImprovingFrom(start=start), limits)
-        return OpeningSearch(structures, search)
+        return OpeningSearch(counts, search)
 
     @property
     def is_over(self) -> bool:
@@ -133,7 +140,9 @@ class OpeningSearch:
 
     def keep(self, store: TuningStore, study: int) -> None:
         """Keeps how far it has come."""
-        store.keep_search(study, self.before + self._search.structures, is_over=self.is_over)
+        search = self._search
+        counts = SearchCounts(search.structures, search.considered, search.legal)
+        store.keep_search(study, self.before + counts, is_over=self.is_over)
 
     def close(self) -> None:
         """Gives it up."""

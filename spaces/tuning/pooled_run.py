@@ -73,10 +73,11 @@ class PooledRun:
         """Asks, measures and tells."""
         try:
             while not self._is_over:
-                self._feed()
+                wants_more = self._feed()
                 if not self._running:
                     break
-                self._tell(self.pool.collect(min(WAITING, self.deadline.left)))
+                seconds = 0.0 if wants_more else min(WAITING, self.deadline.left)
+                self._tell(self.pool.collect(seconds))
         finally:
             self.pool.cancel()
 
@@ -91,26 +92,24 @@ class PooledRun:
             return 1 << 60
         return self.trials - self.study.told
 
-    def _feed(self) -> None:
-        """Gives the pool as many schedules as it wants. A strategy that proposes nothing is asked
-        again when there is a further result.
+    def _feed(self) -> bool:
+        """Gives the pool the next schedules that it wants. Returns whether it may want more: first
+        the study keeps the results that came meanwhile, so that the next proposals know them. A
+        strategy that proposes nothing is asked again when there is a further result.
         """
-        while True:
-            count = min(self.pool.wanted, self._left - len(self._running))
-            if count <= 0:
-                return
-            asked: list[Trial] = []
-            with suppress(OutOfTime), self.deadline.kept():
-                asked = self.study.ask_beyond(
-                    self._running.keys(), count, may_propose=self._is_fresh
-                )
-                if asked:
-                    pairs = [(one.number, one.schedule) for one in asked]
-                    self.pool.submit(self.study.pipeline, pairs)
-                    self._running |= {one.number: one for one in asked}
-            if not asked:
-                self._is_fresh = False
-                return
+        count = min(self.pool.wanted, self._left - len(self._running))
+        if count <= 0:
+            return False
+        asked: list[Trial] = []
+        with suppress(OutOfTime), self.deadline.kept():
+            asked = self.study.ask_beyond(self._running.keys(), count, may_propose=self._is_fresh)
+            if asked:
+                pairs = [(one.number, one.schedule) for one in asked]
+                self.pool.submit(self.study.pipeline, pairs)
+                self._running |= {one.number: one for one in asked}
+        if not asked:
+            self._is_fresh = False
+        return len(asked) > 0
 
     def _tell(self, found: Sequence[tuple[int, Measurement]]) -> None:
         for number, result in found:

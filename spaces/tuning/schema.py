@@ -118,6 +118,10 @@ MIGRATIONS = (
     ALTER TABLE studies ADD COLUMN conditions TEXT NOT NULL DEFAULT '';  -- of timed runs, in words
     ALTER TABLE trials ADD COLUMN metrics TEXT NOT NULL DEFAULT '{}';  -- JSON: numbers by name
     """,
+    """
+    ALTER TABLE searches ADD COLUMN made INTEGER;   -- how many structures it has looked at
+    ALTER TABLE searches ADD COLUMN legal INTEGER;  -- how many of those judged are legal
+    """,
 )
 """The SQL of each version, in order. It turns a file of the version before into one of this
 version. A released text never changes.

@@ -23,6 +23,7 @@ from spaces.tuning.identity import (
 )
 from spaces.tuning.rows import DamagedRowError, intact, read_schedule, read_summary
 from spaces.tuning.schema import StoreError
+from spaces.tuning.search_counts import SearchCounts
 from spaces.tuning.store_file import StoreFile
 from spaces.tuning.study_key import StudyKey, StudySummary
 
@@ -187,21 +188,27 @@ class StoredStudies:
             self.reference_digest_of(study), self.reference_seconds(study), dict(rows)
         )
 
-    def keep_search(self, study: int, structures: int, *, is_over: bool) -> None:
-        """Keeps how far the search of a study has come: how many structures it has scored, and
-        whether it ended by itself.
-        """
+    def keep_search(self, study: int, counts: SearchCounts, *, is_over: bool) -> None:
+        """Keeps how far the search of a study has come, and whether it ended by itself."""
         with self._file.writing():
             self._file.do(
-                "INSERT OR REPLACE INTO searches VALUES (?, ?, ?)", study, structures, int(is_over)
+                "INSERT OR REPLACE INTO searches (study, structures, is_over, made, legal) "
+                "VALUES (?, ?, ?, ?, ?)",
+                study,
+                counts.structures,
+                int(is_over),
+                counts.made,
+                counts.legal,
             )
 
-    def search_of(self, study: int) -> tuple[int, bool] | None:
+    def search_of(self, study: int) -> tuple[SearchCounts, bool] | None:
         """How far the search of a study has come, as :meth:`keep_search` keeps it; None if it has
         not begun.
         """
-        row = self._file.one("SELECT structures, is_over FROM searches WHERE study = ?", study)
-        return None if row is None else (int(row[0]), bool(row[1]))
+        row = self._file.one(
+            "SELECT structures, made, legal, is_over FROM searches WHERE study = ?", study
+        )
+        return None if row is None else (SearchCounts(*row[:3]), bool(row[3]))
 
     def _of_study(self, study: int, columns: str, joined: str) -> tuple[Any, ...]:
         row = self._file.one(f"SELECT {columns} FROM studies {joined} WHERE id = ?", study)

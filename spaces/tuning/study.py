@@ -6,7 +6,6 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
-from itertools import islice
 from typing import Self, TypeAlias
 
 from attrs import define, evolve, field
@@ -16,10 +15,8 @@ from spaces.backend.measuring.conditions import USUAL, RunConditions
 from spaces.cost.measurer import TIME, Measurement, Measurer, RunOutcome
 from spaces.cost.model import CostModel
 from spaces.cost.pool import MeasuringPool
-from spaces.cost.registry import default_model
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.markup.card import Card, CardChart, Listing, Share, Table, card
-from spaces.markup.charts.chart import without_hints
+from spaces.markup.card import Card
 from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
@@ -28,31 +25,21 @@ from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.showing import few_lines
 from spaces.tuning.first_trials import (
-    check_start,
-    each_once,
     find_trusted_schedule,
-    may_stand_in,
-    prices_text,
 )
-from spaces.tuning.fitted_models import load_model
-from spaces.tuning.identity import TuningMachine, this_machine
-from spaces.tuning.known_schedules import list_known_schedules
+from spaces.tuning.identity import TuningMachine
+from spaces.tuning.opened_study import SEARCHING, BusyStudyError, first_proposals, open_study
 from spaces.tuning.opening_search import OpeningSearch
 from spaces.tuning.pareto import OBJECTIVES, pareto_trials
-from spaces.tuning.plots.charts import trials_chart
 from spaces.tuning.plots.kinds import PlotKind
 from spaces.tuning.plots.plot import Plot, study_plot
-from spaces.tuning.plots.progress import study_progress
 from spaces.tuning.plots.study_record import StudyRecord, study_record
 from spaces.tuning.pooled_run import PooledRun
 from spaces.tuning.retries import ATTEMPTS
 from spaces.tuning.running import TURN, StudyRun
-from spaces.tuning.schema import StoreError
-from spaces.tuning.sources import KEPT, REFERENCE, START
-from spaces.tuning.store import StudyKey, TuningStore
-from spaces.tuning.strategies import tuning_strategy
+from spaces.tuning.shown_study import study_card, study_text
+from spaces.tuning.store import TuningStore
 from spaces.tuning.strategy import SearchingStrategy, TuningStrategy
 from spaces.tuning.trial import Proposal, Trial
 from spaces.tuning.trial_log import TrialLog
@@ -60,31 +47,14 @@ from spaces.tuning.trial_log import TrialLog
 Callback: TypeAlias = Callable[["Study", Trial], None]
 """Called after each result."""
 
-log = logging.getLogger("spaces.tuning")
+__all__ = ["BusyStudyError", "Callback", "Study"]
 
-SEARCHING = 30.0
-"""The most seconds in which a new study finds the schedule that runs beside all others."""
+log = logging.getLogger("spaces.tuning")
 
 BESIDE = 0.5
 """The most seconds that a search goes on while machines of a pool measure, before their results are
 taken.
 """
-
-MOST_SEED = 2**63 - 1
-"""The largest seed that a store keeps."""
-
-WARM = 4
-"""How many schedules of earlier studies a new one begins with."""
-
-_MOST_LINES = 100
-"""A text names so many trials at most, and shows fewer."""
-
-_SHOWN = 5
-"""A card shows so many trials, the fastest ones."""
-
-
-class BusyStudyError(RuntimeError):
-    """Another process tunes the study; ``str`` gives a sentence."""
 
 
 @define(repr=False)
@@ -126,42 +96,10 @@ class Study(ShowsCard):
     _stand_in_ratio: float = field(repr=False, default=1.0)
 
     def __str__(self) -> str:
-        head = f"{self!r}, in {self.store.path}"
-        try:
-            return few_lines([head, *self._lines()])
-        except StoreError as error:
-            return f"{self!r}. {error}"
-
-    def _lines(self) -> list[str]:
-        best = self.best
-        if best is not None:
-            lines = [f"fastest: trial {best.number} ({best.proposal.source}), {best.result}"]
-            lines += str(best.schedule).splitlines()
-        else:
-            told = (one for one in self if one.result is not None)
-            first = islice(told, _MOST_LINES)
-            lines = [f"trial {one.number} ({one.proposal.source}): {one.result}" for one in first]
-        return lines
+        return study_text(self)
 
     def _card(self) -> Card:
-        about = f"{self.space.pipeline.name} for {self.space.device.name}"
-        try:
-            return self._card_of_trials(about)
-        except StoreError as error:
-            return card(f"Study {self.id}", f"{about}: {error}")
-
-    def _card_of_trials(self, about: str) -> Card:
-        best = self._trials.ranked[:_SHOWN]
-        rows = tuple((t.number, t.proposal.source, t.ratio, Share(1 / t.ratio)) for t in best)
-        told = Table(("trial", "from", "time / reference", ""), rows) if rows else None
-        many = f"{about}: {self.told} of {amount(len(self._trials), 'trial')} measured"
-        schedule = Listing(str(best[0].schedule)) if best else None
-        return card(f"Study {self.id}", many, self._drawn_progress(), told, schedule)
-
-    def _drawn_progress(self) -> CardChart | None:
-        """The fastest schedule against the number of results; None if the study has no result."""
-        chart = trials_chart(study_progress(self.record()))
-        return None if chart is None else CardChart(without_hints(chart))
+        return study_card(self)
 
     def record(self) -> StudyRecord:
         """What the store knows about the study: the source of its tables and plots.
@@ -240,82 +178,52 @@ class Study(ShowsCard):
             EmptySpaceError: no simple schedule of the space is legal.
             UnknownTuningStrategyError: no strategy has this name.
         """
-        if not 0 <= seed <= MOST_SEED:
-            raise ValueError(f"The seed is {seed}; it is a whole number from 0 to {MOST_SEED}.")
-        chosen = tuning_strategy(strategy)
-        model = model or default_model(space.device)
-        made = load_model(model, space.device, store)
-        key = StudyKey(
-            space.pipeline,
-            machine or this_machine(space.device),
-            space.device.name,
-            space.fingerprint,
-            model,
-            repr(chosen),
-            seed,
-            reference,
-            prices_text(made),
-            threads or conditions.core_count or 0,
-            float_mode,
-            conditions.text,
+        opened = open_study(
+            store,
+            space,
+            model=model,
+            strategy=strategy,
+            seed=seed,
+            reference=reference,
+            searching=searching,
+            threads=threads,
+            float_mode=float_mode,
+            conditions=conditions,
+            machine=machine,
+            look=look,
         )
-        id = store.find_study(key)
-        opening: OpeningSearch | None = None
-        if id is None:
-            opening = OpeningSearch.begin(space, made, chosen, seed)
-            if reference is None or isinstance(chosen, SearchingStrategy):
-                opening.advance(searching, look)
-            begun = reference or opening.best or find_trusted_schedule(space)
-            check_start(space, begun)
-            id = store.open_study(key, begun)
-        other = store.claim_study(id)
-        if other is not None:
-            raise BusyStudyError(
-                f"{other} tunes study {id} of {store.path} now; wait for it, or give another seed."
-            )
-        trials = TrialLog(store, id)
-        if opening is None:
-            kept = store.search_of(id)
-            opening = OpeningSearch.go_on(space, made, chosen, seed, trials, kept)
-            if opening is not None and kept is None:  # an earlier process ended before it searched
-                opening.advance(searching, look)
-        beside, ratio = store.reference_of(id), 1.0
-        if reference is None and trials.best is not None and may_stand_in(trials.best):
-            beside, ratio = trials.best.schedule, trials.best.ratio
+        trials = opened.trials
         study = Study(
-            space, store, id, beside, made, chosen, seed, trials, opening, stand_in_ratio=ratio
+            space,
+            store,
+            opened.id,
+            opened.beside,
+            opened.model,
+            opened.strategy,
+            seed,
+            trials,
+            opened.opening,
+            stand_in_ratio=opened.ratio,
         )
-        log.info("study %d of %s has %d trials", id, store.path, len(trials))
+        log.info("study %d of %s has %d trials", study.id, store.path, len(trials))
         if not trials:
-            study._begin(start)
+            study._propose(first_proposals(opened, store, space, start))
+            if not isinstance(study.strategy, SearchingStrategy):
+                study._end_search()
+            study.search(0.0)
         study._set_aside()
         return study
 
-    def _begin(self, start: Sequence[Schedule]) -> None:
-        first = [Proposal(self.reference, REFERENCE)]
-        for schedule in start:
-            check_start(self.space, schedule)
-            first.append(Proposal(schedule, START))
-        kept = (Proposal(schedule, KEPT) for schedule in self._kept_elsewhere())
-        searches = isinstance(self.strategy, SearchingStrategy)
-        found = self.opening.proposals() if self.opening is not None and searches else []
-        self._propose([*first, *kept, *found])  # all or none, should the process end here
-        if self.opening is not None and not searches:
+    def _end_search(self) -> None:
+        if self.opening is not None:
             self.opening.close()
             self.opening = None
-        self.search(0.0)
 
     def _set_aside(self) -> None:
         """Gives up what ended the process that measured it again and again."""
         for trial in self._trials.open(wanted=lambda attempts: attempts > ATTEMPTS):
             reason = f"The process that tunes ended {trial.attempts} times while it was measured."
             self.tell(trial, Measurement(trial.schedule, RunOutcome.CRASHED, reason))
-
-    def _kept_elsewhere(self) -> Iterator[Schedule]:
-        """The fastest schedules of other studies of this pipeline that are legal here."""
-        found = list_known_schedules(self.store, self.space.pipeline, self.space.device)
-        others = (trial.schedule for study, trial in found if study != self.id)
-        yield from islice(filter(self.space.verdict, each_once(others)), WARM)
 
     def _propose(self, proposals: Sequence[Proposal]) -> None:
         self._trials.add(self.store.propose(self.id, self.space.pipeline, proposals))
@@ -404,7 +312,8 @@ class Study(ShowsCard):
 
     def ask_beyond(self, running: Set[int], count: int, *, may_propose: bool = True) -> list[Trial]:
         """Trials to measure beside those that are being measured. Where the others are too few, the
-        strategy proposes more, though it does not know all results of its last generation.
+        strategy proposes more, though it does not know all results of its last generation. If no
+        machine works, what waits comes at once.
 
         Args:
             running: the numbers of the trials that are being measured.
@@ -412,13 +321,15 @@ class Study(ShowsCard):
             may_propose: whether the strategy may propose more.
         """
         waiting = self._trials.open_beyond(running, count)
+        if waiting and not running:
+            return list(waiting)  # no machine works: these first
         if len(waiting) < count and may_propose:
             self._propose(self._generation())
             waiting = self._trials.open_beyond(running, count)
         while len(waiting) < count and self.opening is not None and not self.opening.is_over:
             self.search(BESIDE if running else TURN)
             waiting = self._trials.open_beyond(running, count)
-            if running:
+            if running or waiting:
                 break  # first the results that came meanwhile
         return list(waiting)
 

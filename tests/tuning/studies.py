@@ -12,6 +12,7 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from spaces.tuning.identity import this_machine
+from spaces.tuning.search_counts import SearchCounts
 from spaces.tuning.sources import REFERENCE, START
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.top_ranked import SEARCH
@@ -89,7 +90,7 @@ def known_study(given: Sequence[Given] = TRIALS, file: str = ":memory:") -> Iter
         study = store.open_study(key, given[0].schedule if given else parse_schedule("", blur()))
         store.claim_study(study)
         store.propose(study, blur(), [one.proposal for one in given])
-        store.keep_search(study, 40, is_over=True)
+        store.keep_search(study, SearchCounts(40, 55, 20), is_over=True)
         for number, one in enumerate(given):
             if one.result is not None:
                 store.tell(study, number, one.result)

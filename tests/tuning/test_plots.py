@@ -31,6 +31,7 @@ from spaces.tuning.plots.progress import study_progress
 from spaces.tuning.plots.standing import study_standings
 from spaces.tuning.plots.study_record import StudyRecord, study_record, tuning_seconds
 from spaces.tuning.schema import StoreError
+from spaces.tuning.search_counts import SearchCounts
 from spaces.tuning.trial import Trial, fastest
 from tests.enumerate.pipelines import blur
 from tests.pages_html import Read
@@ -116,11 +117,25 @@ def test_time_between_two_processes_does_not_count() -> None:
 
 def test_funnel_and_classes(record: StudyRecord) -> None:
     made = study_funnel(record)
-    # 40 structures, three of which became trials of the search, and nine trials from elsewhere
-    assert [stage.count for stage in made.stages] == [49, 12, 11, 9, 3]
-    assert made.stages[2].lost == {"crashed": 2}
+    # 55 structures, three of which became trials of the search, and nine trials from elsewhere
+    counts = {stage.name: stage.count for stage in made.stages}
+    assert counts == {
+        "made": 64, "priced": 49, "legal": 29, "proposed": 12, "tried": 11, "measured": 9,
+        FASTEST: 3,
+    }  # fmt: skip
+    lost = {stage.name: stage.lost for stage in made.stages}
+    assert lost["made"] == {"without a cost": 15}
+    assert lost["priced"] == {"too dear to judge, or illegal": 20}
+    assert lost["legal"] == {"not proposed": 17}
+    assert lost["tried"] == {"crashed": 2}
     # two lie beside each other, and the one with two runs may be anywhere
     assert made.classes == {OPEN: 1, "crashed": 2, SLOWER: 6, FASTEST: 3}
+
+
+def test_funnels_of_older_stores_begin_with_prices(record: StudyRecord) -> None:
+    made = study_funnel(evolve(record, counts=SearchCounts(40)))
+    assert [(one.name, one.count) for one in made.stages[:2]] == [("priced", 49), ("proposed", 12)]
+    assert made.stages[0].lost == {"not proposed": 37}
 
 
 def test_predictions_name_the_odd_ones(record: StudyRecord) -> None:

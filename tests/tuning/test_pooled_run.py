@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 
 from attrs import define, field
 
@@ -41,7 +42,7 @@ class Pool:
                 self.kills[number] -= 1
                 one = Measurement(one.schedule, RunOutcome.CRASHED, KILLED)
             self._found.append((number, one))
-        self.wanted = 0
+        self.wanted -= len(schedules)
 
     def collect(self, seconds: float) -> list[tuple[int, Measurement]]:
         if self.is_stuck:
@@ -67,7 +68,7 @@ def run(pool: Pool, **limits: float) -> Study:
 
 def test_what_has_no_result_at_the_end_of_the_time_stays_open() -> None:
     pool = Pool(is_stuck=True)
-    study = run(pool, seconds=0.2)
+    study = run(pool, seconds=0.5)
     assert pool.taken == [0, 1, 2]
     assert pool.cancelled == 1
     assert [one.number for one in study.open_trials[:3]] == [0, 1, 2]
@@ -106,3 +107,35 @@ def test_what_was_killed_is_tried_again_and_given_up_after_three_times() -> None
         assert victim.result is not None
         assert victim.result.reason == KILLED
         assert study.told == 8
+
+
+def test_results_are_told_between_two_proposals() -> None:
+    """The pool wants more than the strategy proposes at once, and has results all the time."""
+    pool = Wanting()
+    run(pool, trials=12)
+    assert pool.told_before[:2] == [0, 1]  # first the reference alone, which waits
+    assert all(b > a for a, b in pairwise(pool.told_before))
+
+
+@define
+class Wanting(Pool):
+    """Wants many schedules at any time.
+
+    Attributes:
+        told_before: for each submission how many results were collected before it.
+    """
+
+    wanted: int = 40
+    told_before: list[int] = field(factory=list)
+    _collected: int = field(init=False, default=0)
+
+    def submit(self, pipeline: Pipeline, schedules: Sequence[tuple[int, Schedule]]) -> None:
+        self.told_before.append(self._collected)
+        Pool.submit(self, pipeline, schedules)
+        self.wanted = 40
+
+    def collect(self, seconds: float) -> list[tuple[int, Measurement]]:
+        found = Pool.collect(self, seconds)
+        self.wanted = 40
+        self._collected += len(found)
+        return found

@@ -24,6 +24,7 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import schedule_digest
 from spaces.tuning.opening_search import OpeningSearch
 from spaces.tuning.retries import ATTEMPTS, is_transient
+from spaces.tuning.search_counts import SearchCounts
 from spaces.tuning.sources import REFERENCE
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import Study
@@ -325,7 +326,7 @@ def endless(space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[
     dear, cheap = space.sample(2, seed=1)
     yield Improved(Found(1e9, dear))
     yield Improved(Found(9e8, cheap))
-    yield Scored(7, 70)
+    yield Scored(7, 70, 9, 5)
     while True:
         ask_clock()
         time.sleep(0.001)
@@ -342,21 +343,23 @@ def test_a_search_goes_on_where_it_stopped(tmp_path: Path) -> None:
         assert not study.opening.is_over
         while study.opening._search.structures < 7:
             study.search(0.02)
-        assert store.search_of(study.id) == (7, False)
+        assert store.search_of(study.id) == (SearchCounts(7, 9, 5), False)
         assert study.trials[0].proposal.source == REFERENCE
         found = [one for one in study if one.proposal.source == SEARCH]
         cheap = min(found, key=lambda one: one.proposal.predicted or math.inf).schedule
     with TuningStore.open(path) as store, opened(store, strategy=slow) as study:
         opening = study.opening
         assert opening is not None
-        assert opening.before == 7
+        assert opening.before == SearchCounts(7, 9, 5)
         assert opening._search.strategy == ImprovingFrom(start=cheap)
         assert opening._search.limits.structures == 53
         before = len(study.trials)
         study.search(60.0)
         assert opening.is_over
-        structures, is_over = store.search_of(study.id) or (0, False)
-        assert 7 < structures <= 60
+        counts, is_over = store.search_of(study.id) or (SearchCounts(), False)
+        assert 7 < counts.structures <= 60
+        assert (counts.made or 0) > 9
+        assert (counts.legal or 0) > 5
         assert is_over
         assert len(study.trials) > before
         assert {one.proposal.source for one in study.trials[before:]} == {SEARCH}

@@ -39,6 +39,8 @@ class PausingSearch:
         limits: its limits; without a time limit.
         found: its best schedules so far, cheapest first, at most ``limits.top``.
         structures: how many structures it has scored.
+        considered: how many structures it has looked at.
+        legal: how many structures have a legal choice, among those judged.
         is_over: whether it ended by itself.
         worked: the seconds that it has worked.
     """
@@ -49,6 +51,8 @@ class PausingSearch:
     limits: Limits
     found: tuple[Found, ...] = field(init=False, default=())
     structures: int = field(init=False, default=0)
+    considered: int = field(init=False, default=0)
+    legal: int = field(init=False, default=0)
     is_over: bool = field(init=False, default=False)
     worked: float = field(init=False, default=0.0)
     _turn: threading.Condition = field(init=False, factory=threading.Condition, repr=False)
@@ -136,6 +140,7 @@ class PausingSearch:
                 self.found = tuple(ranked)
             case Scored():
                 self.structures = event.structures
+                self.considered, self.legal = event.considered, event.legal
             case Done():
                 self.found, self.structures = event.best, event.structures
                 self.is_over = True

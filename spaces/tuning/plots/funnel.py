@@ -9,6 +9,7 @@ from attrs import frozen
 
 from spaces.cost.measurer import RunOutcome
 from spaces.tuning.plots.study_record import StudyRecord
+from spaces.tuning.search_counts import SearchCounts
 from spaces.tuning.top_ranked import SEARCH
 from spaces.tuning.trial import Trial
 
@@ -70,26 +71,50 @@ def trial_class(trial: Trial, most: float) -> str:
 def study_funnel(record: StudyRecord) -> Funnel:
     """What became of the candidates of a study.
 
-    Candidates are the structures that the search has priced, and the schedules from elsewhere:
-    given ones and changes of fast ones. The search judges only the cheapest of its structures; all
-    that is proposed is legal. Of changes the store knows only those that were proposed.
+    Candidates are the structures that the search has made, and the schedules from elsewhere: given
+    ones and changes of fast ones. The search prices most of its structures, and judges the cheapest
+    of these; all that is proposed is legal. Of changes the store knows only those that were
+    proposed. Older stores do not know how many structures were made, nor how many were legal.
     """
     ranked = record.ranked
     most = ranked[0].result.interval[1] if ranked and ranked[0].result else 0.0
     classes = Counter(trial_class(trial, most) for trial in record.trials)
     proposed = len(record.trials)
     elsewhere = sum(one.proposal.source != SEARCH for one in record.trials)
-    made = max(proposed, (record.structures or 0) + elsewhere)
     failed = {str(one): classes[str(one)] for one in RunOutcome if classes[str(one)]}
     timed = classes[SLOWER] + classes[FASTEST]
     stages = (
-        FunnelStage("candidates", made, _some({"not proposed": made - proposed})),
+        *_stages_of_search(record.counts or SearchCounts(), proposed, elsewhere),
         FunnelStage("proposed", proposed, _some({OPEN: classes[OPEN]})),
         FunnelStage("tried", proposed - classes[OPEN], failed),
         FunnelStage("measured", timed, _some({SLOWER: classes[SLOWER]})),
         FunnelStage(FASTEST, classes[FASTEST], {}),
     )
     return Funnel(stages, dict(classes))
+
+
+def _stages_of_search(counts: SearchCounts, proposed: int, elsewhere: int) -> list[FunnelStage]:
+    """The stages before proposals, as far as they are known.
+
+    Args:
+        counts: what the search has counted.
+        proposed: how many schedules were proposed.
+        elsewhere: how many of these are not from the search.
+    """
+    named = (
+        ("made", counts.made, "without a cost"),
+        ("priced", counts.structures, "too dear to judge, or illegal"),
+        ("legal", counts.legal, "not proposed"),
+    )
+    known = [(name, count, why) for name, count, why in named if count is not None]
+    stages: list[FunnelStage] = []
+    later = proposed
+    for name, count, why in reversed(known):
+        reached = max(later, count + elsewhere)
+        last = "not proposed" if not stages else why
+        stages.insert(0, FunnelStage(name, reached, _some({last: reached - later})))
+        later = reached
+    return stages
 
 
 def _some(counts: Mapping[str, int]) -> dict[str, int]:

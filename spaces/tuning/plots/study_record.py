@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.tuning.schema import StoreError, is_time
+from spaces.tuning.search_counts import SearchCounts
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study_key import StudySummary
 from spaces.tuning.trial import Trial, fastest
@@ -27,7 +28,7 @@ class StudyRecord:
         told: for trials with a result, by number: the seconds of tuning until the result came. The
             time between two processes that tune does not count, nor does the search before the
             first trial. Results of older stores have no time.
-        structures: how many structures the search has priced; None if the study has no search.
+        counts: what the search of the study has counted; None if the study has no search.
         reference_seconds: the median time of the reference; None without times.
     """
 
@@ -36,7 +37,7 @@ class StudyRecord:
     pipeline: Pipeline
     trials: tuple[Trial, ...]
     told: Mapping[int, float] = field(factory=dict)
-    structures: int | None = None
+    counts: SearchCounts | None = None
     reference_seconds: float | None = None
 
     def __repr__(self) -> str:

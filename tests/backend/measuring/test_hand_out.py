@@ -51,3 +51,25 @@ def test_a_machine_on_which_several_schedules_fail_is_left_out() -> None:
     assert made.stations.keys() == {"b"}
     assert told.keys() == {*range(40)}
     assert sum(not one.is_correct for one in told.values()) == 0
+
+
+def test_more_tasks_wait_when_proposals_come_late() -> None:
+    """One more for each machine that finds none after a task, once until it has the next."""
+    made, _ = hand_out("a", "b", count=3)
+    assert made.wanted == 2 * 4 - 3  # two tasks of two schedules for each machine
+    for station in made.begin_tasks():
+        station.task = "runs"
+    first, second = made.stations.values()
+    made.finish(first, [GOOD] * 2)
+    assert made.wanted == 2 * 6 - 1  # the other machine has one schedule
+    assert not list(made.begin_tasks())  # nothing came meanwhile
+    assert made.ahead == 2
+    made.add([(number, Schedule(())) for number in range(4, 8)])
+    assert [one.place for one in made.begin_tasks()] == ["a"]
+    made.finish(second, [GOOD])  # two schedules wait
+    assert made.ahead == 2
+    for number in range(8, 40):
+        made.add([(number, Schedule(()))])
+        for station in list(made.begin_tasks()):
+            made.finish(station, [GOOD] * len(station.queued))
+    assert made.ahead == 4  # what is proposed far ahead knows few results
