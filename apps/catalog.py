@@ -146,17 +146,24 @@ def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline
             raise WrongUsage(str(error)) from error
         except (Exception, SystemExit) as error:
             raise WrongUsage(f"{name} failed: {brief(error)}") from error
-        if _is_of_halide(made):
-            found: HalideProgram = _halide_programs().program_of_object(made)
-            return found
-        if not isinstance(made, Pipeline):
+        if isinstance(made, Pipeline):
+            return made
+        if not _is_of_halide(made):
             raise WrongUsage(f"{name} returned {type(made).__name__}, not a Pipeline.")
-        return made
+        found: HalideProgram = _halide_programs().program_of_object(made)
+        return found
 
     return build
 
 
 def _is_of_halide(thing: object) -> bool:
-    """Whether it is an object of Halide's package, or a class of its generators."""
+    """Whether it is an object of Halide's package, a class of its generators, or a
+    ``HalideProgram``.
+    """
     kinds = (thing if isinstance(thing, type) else type(thing)).__mro__
-    return any(kind.__module__.partition(".")[0] == "halide" for kind in kinds)
+    packages = ("halide", "spaces.backend.halide")
+    return any(
+        kind.__module__.startswith(f"{package}.") or kind.__module__ == package
+        for kind in kinds
+        for package in packages
+    )

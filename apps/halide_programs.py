@@ -26,12 +26,16 @@ _LOG = logging.getLogger(__name__)
 
 _FRACTION = re.compile(r"-?\d*\.\d*([eE]-?\d+)?")
 
+_NO_SCHEDULE = "schedule=none"
+"""Behind the name of a file: the schedule that it has is left out."""
+
 _NAME = re.compile(r"(?P<file>.*\.hlpipe)(:(?P<estimates>.*))?")
 
 
 def app_of_file(name: str) -> App:
     """The app that ``theirs.hlpipe`` is. Estimates may follow, as in
-    ``theirs.hlpipe:output=640x480,gain=2``.
+    ``theirs.hlpipe:output=640x480,gain=2``, and ``schedule=none``, which leaves out the schedule
+    that it has.
 
     Raises:
         WrongUsage: there is no such file. What the file says is found out later.
@@ -54,11 +58,13 @@ def app_of_program(name: str, program: Callable[[], HalideProgram]) -> App:
 
 
 def program_of_object(made: Any) -> HalideProgram:
-    """The program of an object of Halide's package.
+    """The program of an object of Halide's package; a program as it is.
 
     Raises:
         WrongUsage: it cannot come in, or is something else.
     """
+    if isinstance(made, HalideProgram):
+        return _with_notes(made)
     try:
         return _with_notes(from_halide(made))
     except (HalideImportError, HalideFailure, TypeError) as error:
@@ -66,20 +72,34 @@ def program_of_object(made: Any) -> HalideProgram:
 
 
 def _read(file: Path, estimates: str) -> HalideProgram:
+    given = _parsed(estimates)
     try:
-        found = _with_outputs(file, _parsed(estimates))
+        found = _with_outputs(file, given, _NO_SCHEDULE in estimates.split(","))
     except OSError as error:
         raise WrongUsage(f"Cannot read {file}: {error.strerror}.") from None
-    except (HalideFileError, HalideImportError) as error:
+    except HalideFileError as error:
         raise WrongUsage(f"{file}: {error}") from None
+    except HalideImportError as error:
+        name = f"{file}:{estimates}" if estimates else str(file)
+        raise WrongUsage(f"{file}: {error}{_without_schedule(name, file, given)}") from None
     if found.lacks_estimates:
         _LOG.warning(_lacking(f"{file}:{estimates}" if estimates else str(file), found))
     return _with_notes(found)
 
 
-def _with_outputs(file: Path, estimates: IncomingEstimates) -> HalideProgram:
+def _without_schedule(name: str, file: Path, estimates: IncomingEstimates) -> str:
+    """What to do about a pipeline that cannot come in; empty if its schedule is no obstacle."""
+    try:
+        read_hlpipe(file, estimates=estimates, ignore_schedule=True)
+    except HalideImportError:
+        return ""
+    without = f"{name}{',' if estimates else ':'}{_NO_SCHEDULE}"
+    return f"\nThe pipeline comes in without its schedule: {without}"
+
+
+def _with_outputs(file: Path, estimates: IncomingEstimates, ignore_schedule: bool) -> HalideProgram:
     """The program of a file. Outputs without sizes get the largest that the images allow."""
-    found = read_hlpipe(file, estimates=estimates)
+    found = read_hlpipe(file, estimates=estimates, ignore_schedule=ignore_schedule)
     proposed = found.largest_outputs() if found.lacks_estimates else {}
     if not proposed:
         return found
@@ -88,7 +108,8 @@ def _with_outputs(file: Path, estimates: IncomingEstimates) -> HalideProgram:
         f"{file} tells no usual sizes of {', '.join(proposed)}; these are the largest for which "
         f"nothing is read outside of the images: {shown}."
     )
-    return read_hlpipe(file, estimates={**estimates, **proposed})
+    sized = {**estimates, **proposed}
+    return read_hlpipe(file, estimates=sized, ignore_schedule=ignore_schedule)
 
 
 def _shown_size(ranges: Sequence[tuple[int, int]]) -> str:
@@ -107,6 +128,8 @@ def _parsed(text: str) -> IncomingEstimates:
     """The estimates in a text such as ``output=640x480,gain=2``."""
     found: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
+        if part == _NO_SCHEDULE:
+            continue
         name, separator, value = part.partition("=")
         if not separator:
             raise WrongUsage(

@@ -14,6 +14,7 @@ from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.ir.statements import Invoke
 from spaces.model.algorithm.foreign import ForeignArray, callable_of
+from spaces.model.expressions.types import Type
 
 _CODES = {0: "int", 1: "uint", 2: "float"}
 
@@ -53,7 +54,7 @@ class _HalideBuffer(ctypes.Structure):
 
 
 _lock = Lock()
-_callbacks: dict[tuple[Callable[..., None], int], Any] = {}
+_callbacks: dict[tuple[Callable[..., None], tuple[Type | None, ...]], Any] = {}
 """They live as long as the process: code may call them at any time."""
 
 _raised: list[BaseException] = []
@@ -78,7 +79,7 @@ def _invocations(program: LoopProgram) -> Iterator[Invoke]:
 def _address(node: Invoke) -> int:
     code = callable_of(node.symbol)
     if code is not None:
-        return _callback(code, len(node.arrays))
+        return _callback(code, node.kinds)
     found: int | None = llvm.address_of_symbol(node.symbol)
     if found is None:
         raise ForeignCodeError(
@@ -89,13 +90,18 @@ def _address(node: Invoke) -> int:
     return found
 
 
-def _callback(code: Callable[..., None], arguments: int) -> int:
-    """The address of a C function that calls a Python callable."""
-    kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.POINTER(_HalideBuffer)] * arguments)
+def _callback(code: Callable[..., None], kinds: tuple[Type | None, ...]) -> int:
+    """The address of a C function that calls a Python callable. Of its arguments, ``kinds`` has the
+    types of scalars, and None for arrays.
+    """
+    buffer = ctypes.POINTER(_HalideBuffer)
+    given = [buffer if kind is None else np.ctypeslib.as_ctypes_type(kind.dtype) for kind in kinds]
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, *given)
 
-    def called(*buffers: Any) -> int:
+    def called(*values: Any) -> int:
         try:
-            code(*(_array(buffer.contents) for buffer in buffers))
+            pairs = zip(values, kinds, strict=True)
+            code(*(_array(one.contents) if kind is None else one for one, kind in pairs))
         except BaseException as error:
             with _lock:
                 _raised.append(error)
@@ -103,7 +109,7 @@ def _callback(code: Callable[..., None], arguments: int) -> int:
         return 0
 
     with _lock:
-        made = _callbacks.setdefault((code, arguments), kind(called))
+        made = _callbacks.setdefault((code, kinds), kind(called))
     return int(ctypes.cast(made, ctypes.c_void_p).value or 0)
 
 

@@ -69,8 +69,9 @@ def answer(data: bytes, settings: Mapping[str, str]) -> str:
         raise NoSchedule(f"The generator sets no estimates of {lacking}.")
     schedule = _chosen(program, target, settings.get("store", ""), seconds)
     theirs = _funcs(decode(data), program)
-    lines = "\n".join(schedule_lines(program.pipeline, schedule, theirs))
-    header = halide_schedule_source(program.pipeline, schedule, program.names)
+    kept = program.scheduled
+    lines = "\n".join(schedule_lines(program.pipeline, schedule, theirs, leave=kept))
+    header = halide_schedule_source(program.pipeline, schedule, program.names, leave=kept)
     body = header[header.index("{\n") + 2 : header.rindex("}")]
     return f"schedule\n{lines}\nsource\n    const auto &pipeline_ = pipeline;\n{body}"
 
@@ -130,7 +131,7 @@ def _chosen(
     program: HalideProgram, target: CpuDevice, file: str, seconds: float | None
 ) -> Schedule:
     """The fastest schedule that was measured for the pipeline here, or else the first of a
-    search.
+    search. It keeps the Funcs that have a schedule in Halide.
     """
     pipeline = program.pipeline
     try:
@@ -138,15 +139,24 @@ def _chosen(
             known = best_known(store, pipeline, device("cpu"))
     except (StoreError, OSError) as error:
         raise NoSchedule(str(error)) from None
-    if known is not None:
+    if known is not None and _keeps(known[1].schedule, program):
         study, trial = known
         print(
             f"Spaces: the fastest schedule of study {study}, trial {trial.number}.", file=sys.stderr
         )
         return trial.schedule
-    done = best(search(ScheduleSpace(pipeline, target), limits=Limits(top=1, seconds=seconds)))
+    space = ScheduleSpace(pipeline, target, fixed=program.fixed)
+    done = best(search(space, limits=Limits(top=1, seconds=seconds)))
     print(f"Spaces: a search of {done.seconds:.1f} s; nothing is measured.", file=sys.stderr)
     return done.best[0].schedule
+
+
+def _keeps(schedule: Schedule, program: HalideProgram) -> bool:
+    """Whether a schedule has the entries of all Funcs that are scheduled in Halide."""
+    known = {entry.name: entry for entry in schedule.funcs}
+    return schedule.derivations[: len(program.schedule.derivations)] == (
+        program.schedule.derivations
+    ) and all(known.get(name) == program.schedule.of(name) for name in program.scheduled)
 
 
 def _funcs(contents: Contents, program: HalideProgram) -> dict[str, str]:

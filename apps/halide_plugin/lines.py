@@ -5,7 +5,7 @@ A line is ``func NAME NAME_IN_HALIDE``, or ``FUNC STAGE DIRECTIVE ARGUMENT...``,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from attrs import define, field
 
@@ -23,7 +23,10 @@ from spaces.model.writing.chain import StageCalls
 
 
 def schedule_lines(
-    pipeline: Pipeline, schedule: Schedule, theirs: Mapping[str, str]
+    pipeline: Pipeline,
+    schedule: Schedule,
+    theirs: Mapping[str, str],
+    leave: Collection[str] = (),
 ) -> Iterator[str]:
     """The lines of a schedule.
 
@@ -31,6 +34,7 @@ def schedule_lines(
         pipeline: the pipeline.
         schedule: its schedule.
         theirs: the names in Halide of Funcs, and of the Funcs that Halide makes of images.
+        leave: Funcs that have their schedule in Halide already.
 
     Raises:
         DirectiveError: a directive takes an expression, which lines do not have.
@@ -39,7 +43,9 @@ def schedule_lines(
         yield "\t".join(("func", ours, name))
     writer = _Writer(pipeline)
     for calls in halide_calls(pipeline, schedule):
-        yield from writer.lines(calls)
+        lines = tuple(writer.lines(calls))  # also tells the writer which loops there are
+        if calls.adds is not None or calls.func not in leave:
+            yield from lines
 
 
 @define

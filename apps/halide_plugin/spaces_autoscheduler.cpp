@@ -107,6 +107,12 @@ const std::map<std::string, MemoryType> memories = {
     {"Register", MemoryType::Register},
 };
 
+const std::map<std::string, Partition> partitions = {
+    {"Auto", Partition::Auto},
+    {"Never", Partition::Never},
+    {"Always", Partition::Always},
+};
+
 // The tail among the words behind a factor.
 TailStrategy tail(const Words &words, size_t place) {
     return words.size() > place ? tails.at(words[place]) : TailStrategy::Auto;
@@ -161,6 +167,14 @@ const std::map<std::string, Directive> directives = {
     {"parallel", kind([](Stage &s, const VarOrRVar &v) { s.parallel(v); },
                       [](Stage &s, const VarOrRVar &v, int n, TailStrategy t) { s.parallel(v, n, t); })},
     {"serial", [](Objects &o, Func &, Stage s, const Words &w) { s.serial(o.loop(w.at(0))); }},
+    {"rename", [](Objects &o, Func &, Stage s, const Words &w) { s.rename(o.loop(w.at(0)), o.loop(w.at(1))); }},
+    {"partition", [](Objects &o, Func &, Stage s, const Words &w) {
+         s.partition(o.loop(w.at(0)), partitions.at(w.at(1)));
+     }},
+    {"never_partition", [](Objects &o, Func &, Stage s, const Words &w) { s.never_partition(o.loops(w)); }},
+    {"always_partition", [](Objects &o, Func &, Stage s, const Words &w) { s.always_partition(o.loops(w)); }},
+    {"never_partition_all", [](Objects &, Func &, Stage s, const Words &) { s.never_partition_all(); }},
+    {"always_partition_all", [](Objects &, Func &, Stage s, const Words &) { s.always_partition_all(); }},
     {"atomic", [](Objects &, Func &, Stage s, const Words &w) { s.atomic(!w.empty() && w[0] != "0"); }},
     {"compute_root", [](Objects &, Func &f, Stage, const Words &) { f.compute_root(); }},
     {"compute_inline", [](Objects &, Func &f, Stage, const Words &) { f.compute_inline(); }},
@@ -170,6 +184,9 @@ const std::map<std::string, Directive> directives = {
     {"hoist_storage_root", [](Objects &, Func &f, Stage, const Words &) { f.hoist_storage_root(); }},
     {"hoist_storage", [](Objects &o, Func &f, Stage, const Words &w) { f.hoist_storage(o.level(w)); }},
     {"store_in", [](Objects &, Func &f, Stage, const Words &w) { f.store_in(memories.at(w.at(0))); }},
+    {"memoize", [](Objects &, Func &f, Stage, const Words &) { f.memoize(); }},
+    {"async_", [](Objects &, Func &f, Stage, const Words &) { f.async(); }},
+    {"ring_buffer", [](Objects &, Func &f, Stage, const Words &w) { f.ring_buffer(number(w, 0)); }},
     {"fold_storage", [](Objects &o, Func &f, Stage, const Words &w) {
          f.fold_storage(o.var(w.at(0)), number(w, 1), w.size() < 3 || w[2] != "0");
      }},
@@ -188,6 +205,12 @@ const std::map<std::string, Directive> directives = {
      }},
     {"align_bounds", [](Objects &o, Func &f, Stage, const Words &w) {
          f.align_bounds(o.var(w.at(0)), number(w, 1), w.size() > 2 ? number(w, 2) : 0);
+     }},
+    {"align_extent", [](Objects &o, Func &f, Stage, const Words &w) {
+         f.align_extent(o.var(w.at(0)), number(w, 1));
+     }},
+    {"bound", [](Objects &o, Func &f, Stage, const Words &w) {
+         f.bound(o.var(w.at(0)), number(w, 1), number(w, 2));
      }},
     {"bound_extent", [](Objects &o, Func &f, Stage, const Words &w) {
          f.bound_extent(o.var(w.at(0)), number(w, 1));

@@ -87,10 +87,15 @@ class PeerAlgorithm:
     def _define(self, function: Function, index: int, stage: Stage) -> None:
         code = foreign_code(stage.values)
         if code is not None:
-            inputs = (self.images.get(name) or self.funcs[name] for name in code.inputs)
+            given = (
+                (self.images.get(one) or self.funcs[one])
+                if isinstance(one, str)
+                else self.expressions((one,), {})[0]
+                for one in code.arguments
+            )
             self.funcs[function.name].define_extern(
                 code.symbol,
-                [hl.ExternFuncArgument(one) for one in inputs],
+                [hl.ExternFuncArgument(one) for one in given],
                 [peer_type(type) for type in function.types],
                 [hl.Var(identifier(name)) for name in function.args],
                 hl.NameMangling.C,

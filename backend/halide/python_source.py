@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -63,6 +63,7 @@ def halide_python_source(
     pipeline: Pipeline,
     schedule: Schedule,
     names: Mapping[str, str] = MappingProxyType({}),
+    leave: Collection[str] = (),
 ) -> str:
     """A Python module with one function, ``schedule_NAME(pipeline)``, which gives the Funcs of a
     ``halide.Pipeline`` this schedule. It finds them by their names, without the numbers that Halide
@@ -73,12 +74,13 @@ def halide_python_source(
         pipeline: the pipeline, for example one that ``from_halide`` has made.
         schedule: the schedule.
         names: the names in Halide of Funcs that have others there; ``HalideProgram.names``.
+        leave: Funcs that have their schedule there already, such as ``HalideProgram.scheduled``.
 
     Raises:
         DirectiveError: the schedule has no counterpart in Halide.
         ValueError: ``schedule`` is not a schedule of this pipeline.
     """
-    text = ScheduleText.of(_PythonSource, pipeline, schedule, names)
+    text = ScheduleText.of(_PythonSource, pipeline, schedule, names, leave)
     source = text.source
     scalars = {scalar.name for scalar in pipeline.scalars}
     params = [

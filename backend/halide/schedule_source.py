@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from spaces.backend.halide.cpp import CPP_TYPES
@@ -55,6 +55,7 @@ def halide_schedule_source(
     pipeline: Pipeline,
     schedule: Schedule,
     names: Mapping[str, str] = MappingProxyType({}),
+    leave: Collection[str] = (),
 ) -> str:
     """A C++ header with one function, which gives the Funcs of a ``Halide::Pipeline`` this
     schedule. It finds them by their names, without the numbers that Halide adds; call it at the end
@@ -65,12 +66,13 @@ def halide_schedule_source(
         pipeline: the pipeline, for example one that ``read_hlpipe`` has read.
         schedule: the schedule.
         names: the names in Halide of Funcs that have others there; ``HalideProgram.names``.
+        leave: Funcs that have their schedule there already, such as ``HalideProgram.scheduled``.
 
     Raises:
         DirectiveError: the schedule has no counterpart in Halide.
         ValueError: ``schedule`` is not a schedule of this pipeline.
     """
-    text = ScheduleText.of(Source, pipeline, schedule, names)
+    text = ScheduleText.of(Source, pipeline, schedule, names, leave)
     source = text.source
     types = {s.name: f"Halide::Param<{CPP_TYPES[str(s.type)]}>" for s in pipeline.scalars}
     params = ["const Halide::Pipeline &pipeline_"]

@@ -40,7 +40,11 @@ class ScheduleText:
 
     @staticmethod
     def of(
-        language: type[Source], pipeline: Pipeline, schedule: Schedule, names: Mapping[str, str]
+        language: type[Source],
+        pipeline: Pipeline,
+        schedule: Schedule,
+        names: Mapping[str, str],
+        leave: Collection[str],
     ) -> ScheduleText:
         """The text in a language.
 
@@ -49,6 +53,7 @@ class ScheduleText:
             pipeline: the pipeline.
             schedule: the schedule.
             names: the names in Halide of Funcs that have others there.
+            leave: Funcs that have their schedule already.
 
         Raises:
             DirectiveError: the schedule has no counterpart in Halide.
@@ -57,7 +62,14 @@ class ScheduleText:
         source = language.of(pipeline, schedule)
         for function in pipeline.functions:
             source.find_rvars(function)
-        lines = tuple(line for calls in source.calls for line in source.schedule_lines(calls))
+        # The lines of Funcs to leave are written too: they tell which loops are made of RVars.
+        written = [(calls, tuple(source.schedule_lines(calls))) for calls in source.calls]
+        lines = tuple(
+            line
+            for calls, some in written
+            if calls.adds is not None or calls.func not in leave
+            for line in some
+        )
         words = _words(lines)
         theirs = {f.name: names.get(f.name, f.name) for f in pipeline.functions}
         images = (image.name for image in pipeline.images)

@@ -160,7 +160,13 @@ class Source:
         func = self.name("buffer", function.name)
         code = foreign_code(stage.values)
         if code is not None:
-            inputs = self._list(self.name("buffer", name) for name in code.inputs)
+            printer = self._printer(function, index)
+            inputs = self._list(
+                self.name("buffer", one)
+                if isinstance(one, str)
+                else f"ExternFuncArgument(Expr({printer.text(one)}))"
+                for one in code.arguments
+            )
             types = self._list(f"type_of<{CPP_TYPES[str(type)]}>()" for type in function.types)
             vars = self._list(self.name("Var", name) for name in function.args)
             given = f"{quote(code.symbol)}, {inputs}, {types}, {vars}, NameMangling::C"

@@ -7,6 +7,7 @@ flatten pass replaces them by flat ones (:class:`~spaces.backend.ir.vectors.Load
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar, TypeAlias, TypeVar
 
 from attrs import evolve, frozen
@@ -18,6 +19,8 @@ from spaces.model.expressions.message import Message
 from spaces.model.expressions.types import Type
 from spaces.model.schedules.domain_order import LoopKind, Partition
 from spaces.model.schedules.schedule import MemoryType
+
+Given = TypeVar("Given")
 
 Statement: TypeAlias = (
     "Block | For | ParallelFor | Allocate | Provide | Store | TupleAssignment | If | Assert"
@@ -252,7 +255,7 @@ class Prefetch(_Statement):
 @frozen
 class Invoke(_Statement):
     """A call of foreign code, which reads the first of ``arrays`` and fills the last ones, as many
-    as ``outputs``.
+    as ``outputs``. It takes ``scalars``, too: each stands in its place among the arguments.
 
     ``mins`` and ``extents`` hold an entry for each dimension of each array, ``counts`` of them for
     an array: the part of the array that the code gets. ``strides`` are the distances of neighbours
@@ -269,10 +272,25 @@ class Invoke(_Statement):
     extents: tuple[Expr, ...]
     strides: tuple[Expr, ...] = ()
     offsets: tuple[Expr, ...] = ()
+    scalars: tuple[Expr, ...] = ()
+    places: tuple[int, ...] = ()
 
     @property
     def in_place(self) -> tuple[str, ...]:
         return self.arrays
+
+    @property
+    def kinds(self) -> tuple[Type | None, ...]:
+        """Its arguments in order: the type of each scalar, and None for each array."""
+        arrays: list[Type | None] = [None] * len(self.arrays)
+        return tuple(self.arguments(arrays, (scalar.type for scalar in self.scalars)))
+
+    def arguments(self, arrays: Iterable[Given], scalars: Iterable[Given]) -> list[Given]:
+        """What stands for the arrays and for the scalars, in the order of the arguments."""
+        found = list(arrays)
+        for place, scalar in zip(self.places, scalars, strict=True):
+            found.insert(place, scalar)
+        return found
 
     def parts(self, of_dimensions: tuple[Expr, ...]) -> list[tuple[Expr, ...]]:
         """``of_dimensions`` by array."""
@@ -284,7 +302,8 @@ class Invoke(_Statement):
 
     def __str__(self) -> str:
         read, filled = self.arrays[: -self.outputs], self.arrays[-self.outputs :]
-        return f"{', '.join(filled)} = {self.symbol}({', '.join(read)})"
+        given = self.arguments(read, map(str, self.scalars))
+        return f"{', '.join(filled)} = {self.symbol}({', '.join(given)})"
 
 
 @frozen

@@ -5,6 +5,7 @@ Every function returns a status: 0 for success.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import define, field, frozen
@@ -18,7 +19,7 @@ from spaces.backend.llvm.alias import AliasScopes
 from spaces.backend.llvm.coordinates import coordinates_of
 from spaces.backend.llvm.counters import CounterTable, FunctionCounters, ModuleCounters
 from spaces.backend.llvm.expressions import Expressions, InsertionPoint
-from spaces.backend.llvm.operators import FloatMode, Operators
+from spaces.backend.llvm.operators import FloatMode, Operators, llvm_type
 from spaces.backend.llvm.runtime.blocks import I1, I32, I64, NULL, POINTER, VOID, Value, i32
 from spaces.backend.llvm.runtime.helpers import FUNCTIONS
 from spaces.model.expressions.expr import Expr, Variable
@@ -73,13 +74,18 @@ class Module:
         function.attributes.add("nounwind")
         return function
 
-    def foreign(self, symbol: str, arguments: int) -> Value:
-        """The foreign function of this name, which returns 0 if it succeeds."""
-        name = symbol
-        known = self.module.globals.get(name)
+    def foreign(self, symbol: str, kinds: Sequence[Type | None]) -> Value:
+        """The foreign function of this name, which returns 0 if it succeeds. ``kinds`` are the
+        types of its scalars, and None for each array.
+        """
+        known = self.module.globals.get(symbol)
         if known is None:
-            kind = ir.FunctionType(I32, [POINTER] * arguments)
-            known = ir.Function(self.module, kind, name)
+            given = [POINTER if kind is None else llvm_type(kind) for kind in kinds]
+            known = ir.Function(self.module, ir.FunctionType(I32, given), symbol)
+            for argument, kind in zip(known.args, kinds, strict=True):
+                if kind is not None and not kind.is_float and kind.bits < 32:
+                    # C expects narrow integers in whole registers.
+                    argument.add_attribute("signext" if kind.is_int else "zeroext")
         return known
 
     def accesses(self) -> Accesses:

@@ -332,7 +332,7 @@ class Statements:
             self._build.call(module.runtime["keep"], given)
 
     def _invoke(self, node: Invoke) -> None:
-        """Calls foreign code with a ``halide_buffer_t`` for each array."""
+        """Calls foreign code with a ``halide_buffer_t`` for each array, and its scalars."""
         build, module = self._build, self.emitter.module
         mins, extents, strides = map(node.parts, (node.mins, node.extents, node.strides))
         given = []
@@ -355,7 +355,8 @@ class Statements:
             zero = i64(0)
             store_words(build, buffer, [zero, zero, host, zero, i64(kind), described, zero])
             given.append(buffer)
-        status = build.call(module.foreign(node.symbol, len(given)), given)
+        given = node.arguments(given, map(self.values.value, node.scalars))
+        status = build.call(module.foreign(node.symbol, node.kinds), given)
         self._leave_if(build.icmp_signed("!=", status, i32(0)), i32(FOREIGN_FAILED))
 
     def _halves(self, low: Expr, high: Expr | None = None) -> Value:

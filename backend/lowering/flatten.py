@@ -151,6 +151,7 @@ class _Flattening:
                     statement,
                     mins=mins,
                     extents=tuple(map(self.value, statement.extents)),
+                    scalars=tuple(map(self.value, statement.scalars)),
                     strides=tuple(
                         stride for name in statement.arrays for stride in self.layouts[name].strides
                     ),

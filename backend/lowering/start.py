@@ -115,7 +115,13 @@ def _invoked(node: Produce, bounds: Bounds) -> Statement:
     assert code is not None
     ends = [(i.min, i.max) for i in node.box if i.min is not None and i.max is not None]
     assert len(ends) == len(node.box), "verify refuses boxes without limits"
-    given = [(*_array(name, bounds), *_held(name, bounds)) for name in code.inputs]
+    given, scalars = [], {}
+    for one in code.arguments:
+        if isinstance(one, str):
+            given.append((*_array(one, bounds), *_held(one, bounds)))
+        else:
+            arrays = sum(len(buffers) for buffers, *_ in given)
+            scalars[arrays + len(scalars)] = expanded(one)
     mins = tuple(low for low, _ in ends)
     extents = tuple(high - low + constant(1, Int32) for low, high in ends)
     given.append((function.buffers, function.types, mins, extents))
@@ -127,6 +133,8 @@ def _invoked(node: Produce, bounds: Bounds) -> Statement:
         outputs=len(function.buffers),
         mins=tuple(low for buffers, _, mins, _ in given for _ in buffers for low in mins),
         extents=tuple(e for buffers, _, _, extents in given for _ in buffers for e in extents),
+        scalars=tuple(scalars.values()),
+        places=tuple(scalars),
     )
 
 

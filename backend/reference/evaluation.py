@@ -179,14 +179,16 @@ class _Evaluation:
                 "calls only Python: make a callable known by this symbol (know_callable)."
             )
         own = Values(box, tuple(np.zeros(shape(box), type.dtype) for type in function.types))
-        read = [self._images.get(name) or self._done[name] for name in code.inputs]
-        call(
-            *(
-                ForeignArray(array, tuple(low for low, _ in values.box))
-                for values in (*read, own)
-                for array in values.arrays
-            )
-        )
+        given: list[ForeignArray | bool | int | float] = []
+        for one in (*code.arguments, own):
+            if isinstance(one, Expr):
+                (value,) = Formula((one,)).values(self._constants, partial(self._read, "", None))
+                given.append(value.item())
+                continue
+            values = (self._images.get(one) or self._done[one]) if isinstance(one, str) else one
+            low = tuple(first for first, _ in values.box)
+            given += [ForeignArray(array, low) for array in values.arrays]
+        call(*given)
         return own
 
     def _fill(self, own: Values, pure: Stage, env: Environment, read: Read) -> None:

@@ -70,12 +70,16 @@ def test_a_function_may_return_a_func_of_halide(tmp_path: Path) -> None:
     (tmp_path / "theirs.py").write_text(
         """
 import halide as hl
+import spaces
 
 def doubled():
     x, data, out = hl.Var("x"), hl.ImageParam(hl.Float(32), 1, "data"), hl.Func("doubled")
     out[x] = hl.strict_float(data[x] * hl.f32(2))
     out.vectorize(x, 4)
     return out
+
+def sized():
+    return spaces.from_halide(doubled(), ignore_schedule=True)
 
 def printed():
     x, out = hl.Var("x"), hl.Func("printed")
@@ -86,6 +90,9 @@ def printed():
     out, err = spaces("show", f"{tmp_path}/theirs.py:doubled", "--schedule", "own")
     assert "doubled.vectorize(x, 4)" in out
     assert err == "strict_float holds where code is compiled in float mode strict.\n"
+    out, _ = spaces("show", f"{tmp_path}/theirs.py:sized", "--schedule", "own")
+    assert "doubled" in out
+    assert "vectorize" not in out
     _, err = spaces("show", f"{tmp_path}/theirs.py:printed", status=2)
     assert "Pipeline printed of Halide cannot come in:\n- value of Func printed: " in err
 

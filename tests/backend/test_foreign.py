@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from spaces import (
+    Bool,
     CheckedSchedule,
     DefinitionError,
     Float32,
@@ -19,6 +20,7 @@ from spaces import (
     Func,
     HalideImportError,
     ImageParam,
+    Int8,
     Int32,
     Options,
     Param,
@@ -26,12 +28,14 @@ from spaces import (
     Schedule,
     ScheduleSpace,
     UInt16,
+    UInt64,
     Var,
     apply,
     compile_cpu,
     device,
     from_halide,
     from_json,
+    halide_source,
     loop_nest,
     parse_schedule,
     pipeline,
@@ -44,7 +48,7 @@ from spaces import (
 from spaces.backend.access import AccessMode
 from spaces.backend.reference.evaluation import evaluate
 from spaces.backend.replay.run import replay_nest
-from spaces.model.algorithm.foreign import know_callable
+from spaces.model.algorithm.foreign import foreign_code, know_callable
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.writing.serialize import DocumentError
 from tests.differential.quick_code import quick_code
@@ -197,7 +201,84 @@ int spaces_test_mean(buffer_t *in, buffer_t *out) {
         }
     return 0;
 }
+
+int spaces_test_weighted(int8_t shift, buffer_t *in, float weight, _Bool negative, buffer_t *out) {
+    if (!in->host) {
+        in->dim[0] = out->dim[0];
+        in->dim[1] = out->dim[1];
+        return 0;
+    }
+    for (int y = 0; y < out->dim[1].extent; y++)
+        for (int x = 0; x < out->dim[0].extent; x++) {
+            const int ix = x + out->dim[0].min - in->dim[0].min;
+            const int iy = y + out->dim[1].min - in->dim[1].min;
+            const int value = ((uint16_t *)in->host)[iy * in->dim[1].stride + ix] * weight;
+            ((int32_t *)out->host)[y * out->dim[1].stride + x] =
+                (negative ? -value : value) + shift;
+        }
+    return 0;
+}
 """
+
+
+def weighted(code: object) -> Pipeline:
+    """Two scalars stand around the image; the first is negative in calls."""
+    image, shift, negative = (
+        ImageParam(UInt16, 2, "image"),
+        Param(Int8, "shift"),
+        Param(Bool, "negative"),
+    )
+    twice, out = Func("twice"), Func("out")
+    twice[X, Y] = image[X, Y] * 2
+    out.define_extern(code, [shift, twice, 0.25, negative], Int32, [X, Y], cycles=7)
+    return pipeline(out, estimates={out: [32, 18], image: [34, 19]})
+
+
+@pytest.mark.parametrize("negative", [False, True])
+def test_a_c_function_takes_scalars(library: str, negative: bool) -> None:
+    algorithm = weighted("spaces_test_weighted")
+    with quick_code():
+        compiled = compile_cpu(verify(algorithm, Schedule.default(algorithm), CPU))
+    params = {"shift": -5, "negative": negative}
+    found = compiled({"image": IMAGE}, params, sizes={"out": [30, 17]})["out"]
+    value = IMAGE[:17, :30].astype(np.int32) // 2
+    assert (found == (-value if negative else value) - 5).all()
+
+
+def test_a_callable_takes_scalars() -> None:
+    given: list[tuple[object, ...]] = []
+
+    def code(wide: int, source: ForeignArray, half: float, width: int, out: ForeignArray) -> None:
+        given.append((wide, half, width))
+        out.array[...] = source.array
+
+    image, gain, wide = (
+        ImageParam(UInt16, 2, "image"),
+        Param(Float32, "gain"),
+        Param(UInt64, "wide"),
+    )
+    out = Func("out")
+    out.define_extern(code, [wide, image, gain / 2, image.width()], UInt16, [X, Y])
+    algorithm = pipeline(out, estimates={out: [34, 19], image: [34, 19]})
+    params = {"gain": 5.0, "wide": 2**63 + 1}
+    with quick_code():
+        compile_cpu(verify(algorithm, Schedule.default(algorithm), CPU))({"image": IMAGE}, params)
+    evaluate(algorithm, {"image": IMAGE}, params)
+    assert given == [(2**63 + 1, 2.5, 34)] * 2
+
+
+def test_scalars_and_costs_are_in_documents() -> None:
+    algorithm = weighted("code")
+    text = to_json(algorithm)
+    assert from_json(text, Pipeline) == algorithm
+    code = foreign_code(algorithm.function("out").stages[0].values)
+    assert code is not None
+    assert [str(one) for one in code.arguments] == ["shift", "twice", "0.25", "negative"]
+    assert (code.inputs, code.cycles) == (("twice",), 7.0)
+    assert [scalar.name for scalar in algorithm.scalars] == ["shift", "negative"]
+    coordinate = text.replace('"name": "negative"', '"name": "x"')
+    with pytest.raises(DocumentError, match="does not say which foreign code"):
+        from_json(coordinate, Pipeline)
 
 
 def test_a_c_function_gets_buffers_of_halide(library: str) -> None:
@@ -250,6 +331,45 @@ def test_halide_calls_the_same_function(library: str) -> None:
         read_hlpipe(data)
 
 
+def test_scalars_come_from_halide_and_go_there(library: str) -> None:
+    hl = pytest.importorskip("halide", reason="Halide's Python package is not installed")
+    x, y = hl.Var("x"), hl.Var("y")
+    image = hl.ImageParam(hl.UInt(16), 2, "image")
+    shift, negative = hl.Param(hl.Int(8), "shift"), hl.Param(hl.Bool(), "negative")
+    twice, out = hl.Func("twice"), hl.Func("out")
+    twice[x, y] = image[x, y] * hl.u16(2)
+    given = [
+        hl.ExternFuncArgument(one)
+        for one in (hl.Expr(shift), twice, hl.f32(0.25), hl.Expr(negative))
+    ]
+    out.define_extern("spaces_test_weighted", given, hl.Int(32), [x, y], hl.NameMangling.C)
+    twice.compute_root()
+    known = {"needs": {"out": lambda x, y: [None]}, "cycles": {"out": 7}}
+    estimates = {"out": [32, 18], "image": [34, 19]}
+    program = from_halide(out, estimates=estimates, **known)
+    assert program.pipeline == weighted("spaces_test_weighted")
+    assert apply(program.schedule, out, **known).schedule == program.schedule
+    data = hl.serialize_pipeline(hl.Pipeline([out]))
+    filed = read_hlpipe(data, estimates=estimates, **known)
+    assert (filed.pipeline, filed.schedule) == (program.pipeline, program.schedule)
+    made = to_halide(filed.pipeline, program.schedule)
+    back = from_halide(made.pipeline, **known)
+    assert (back.pipeline, back.schedule) == (program.pipeline, program.schedule)
+    made.images["image"].set(hl.Buffer(IMAGE))
+    made.params["shift"].set(-5)
+    made.params["negative"].set(True)
+    found = np.array(made.funcs["out"].realize([30, 17]))
+    assert (found == -(IMAGE[:17, :30].astype(np.int32) // 2) - 5).all()
+    assert "{shift, twice" not in (source := halide_source(filed.pipeline))
+    assert "ExternFuncArgument(Expr(shift)), twice, ExternFuncArgument(Expr(0.25f" in source
+    with pytest.raises(HalideImportError) as error:
+        read_hlpipe(data, needs={"uot": known["needs"]["out"]}, cycles={"twice": 1})
+    told = str(error.value)
+    assert "needs names 'uot', and foreign code computes no such Func (is out meant?)" in told
+    assert "cycles names 'twice', and foreign code computes no such Func; it computes out." in told
+    assert "Func out: foreign code, spaces_test_weighted, defines it" in told
+
+
 def test_it_is_not_replayed() -> None:
     algorithm = filtered(mean_of_three)
     replay = replay_nest(loop_nest(algorithm, Schedule.default(algorithm)), {})
@@ -280,6 +400,16 @@ def test_definitions_that_make_no_sense() -> None:
         out.define_extern("a b", [image], UInt16, [X])
     with pytest.raises(DefinitionError, match="Input image has 1 dimension, but needs gives"):
         out.define_extern("code", [image], UInt16, [X], needs=[[(X, X), (X, X)]])
+    for scalar in (X + 1, image[3]):
+        with pytest.raises(DefinitionError, match="scalars are numbers, Params and sizes"):
+            out.define_extern("code", [image, scalar], UInt16, [X])
+    with pytest.raises(DefinitionError, match=r"needs of Func out are 2, but its .* 1 of 2 inp"):
+        out.define_extern("code", [image, 3], UInt16, [X], needs=[None, None])
+    first, second = Func("first"), Func("second")
+    first.define_extern("code", [image, 3], UInt16, [X])
+    second.define_extern("code", [first, 3.5], UInt16, [X])
+    with pytest.raises(DefinitionError, match="Funcs first and second call code with arguments"):
+        pipeline(second)
     know_callable("spaces_test_taken", mean_of_three)
     with pytest.raises(DefinitionError, match="Another Python callable is known"):
         know_callable("spaces_test_taken", print)

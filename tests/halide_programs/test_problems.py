@@ -15,6 +15,7 @@ import numpy as np
 
 from spaces import (
     HalideImportError,
+    Schedule,
     ScheduleSyntaxError,
     apply,
     compile_cpu,
@@ -27,6 +28,7 @@ from spaces import (
     read_hlpipe,
     verify,
 )
+from spaces.apps.errors import WrongUsage
 from spaces.apps.halide_programs import app_of_file
 from spaces.backend.halide.incoming.names import plain_names
 from spaces.model.schedules.derivations import Clone, Wrap
@@ -85,6 +87,30 @@ def test_all_problems_of_schedules_come_at_once() -> None:
     assert "VTCM" in found["schedule of Func far"]
     told = found["loop x of definition of Func lanes"]
     assert told.startswith("gpu_lanes is not supported; use gpu_threads(...), and store what")
+    program = from_halide(out, ignore_schedule=True)
+    assert (program.scheduled, program.fixed.funcs) == ((), ())
+    assert program.schedule == Schedule.default(program.pipeline)
+
+
+def test_without_its_schedule_a_pipeline_has_no_wrappers(tmp_path: Path) -> None:
+    data, inner, out = hl.ImageParam(hl.Int(32), 2, "data"), hl.Func("inner"), hl.Func("out")
+    key = hl.Param(hl.Int(32), "key")
+    inner[x, y] = data[x, y] + 1
+    out[x, y] = inner[x, y]
+    plain = from_halide(out)
+    inner.compute_root().specialize(key > 3).vectorize(x, 4)
+    inner.in_(out).compute_root()
+    assert from_halide(out, ignore_schedule=True) == plain != from_halide(out)
+    out.bound(x, 0, key * key).gpu_lanes(y)
+    file = tmp_path / "lanes.hlpipe"
+    hl.serialize_pipeline(hl.Pipeline([out]), str(file))
+    with pytest.raises(WrongUsage) as error:
+        app_of_file(f"{file}:out=9x9").pipeline()
+    last = str(error.value).splitlines()[-1]
+    assert last == f"The pipeline comes in without its schedule: {file}:out=9x9,schedule=none"
+    found = app_of_file(f"{file}:out=9x9,data=9x9,schedule=none")
+    assert found.halide().schedule == Schedule.default(found.pipeline())
+    assert found.pipeline().estimate("out").ranges == ((0, 9), (0, 9))
 
 
 @pytest.mark.parametrize(

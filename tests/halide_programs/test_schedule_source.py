@@ -53,8 +53,8 @@ photo.in(rows).compute_at(rows, x).vectorize(_1, 8)
 blur.tile(x, y, xo, yo, xi, yi, 64, 8, TailStrategy::GuardWithIf).fuse(xo, yo, t).parallel(t)
 blur.unroll(xi, 2)
 rows.compute_root().store_in(MemoryType::Heap).align_storage(x, 32).reorder_storage(y, x)
-rows.align_bounds(x, 4, 2).reorder(y, x)
-hist.compute_at(blur, t).store_root().hoist_storage_root()
+rows.align_bounds(x, 4, 2).reorder(y, x).memoize().never_partition(x)
+hist.compute_at(blur, t).store_root().hoist_storage_root().ring_buffer(2).async_()
 hist.update(0).rfactor(r.x, u).compute_root().update(0).vectorize(x, 4)
 """
 
@@ -80,6 +80,9 @@ int main(int count, char **words) {
         photo.set_estimates({{0, 257}, {0, 193}});
         blur.set_estimates({{0, 256}, {0, 192}});
         gain.set_estimate(2);
+        if (count > 2) {
+            rows.compute_root().vectorize(x, 8).parallel(y, 4);
+        }
         pipeline.apply_autoscheduler(get_host_target(), {"Spaces", {{"python", words[1]}}});
     }
     serialize_pipeline(pipeline, "made.hlpipe");
@@ -177,17 +180,21 @@ def test_a_plugin_gives_funcs_the_directives_that_it_is_told(build: Run) -> None
         "photo.in(rows).compute_at(rows, x).vectorize(_1, 8)",
         "blur.tile(x, y, xo, yo, xi, yi, 64, 8, TailStrategy::GuardWithIf).fuse(xo, yo, t)"
         ".unroll(xi, 2).parallel(t)",
-        "hist.compute_at(blur, t).store_root().hoist_storage_root()",
+        "hist.compute_at(blur, t).store_root().hoist_storage_root().async_().ring_buffer(2)",
         "hist_intm.update(0).vectorize(x, 4).reorder(u, x_v, x)",
         "rows.compute_root().store_in(MemoryType::Heap).reorder_storage(y, x).align_storage(x, 32)"
-        ".align_bounds(x, 4, 2).reorder(y, x)",
+        ".align_bounds(x, 4, 2).memoize().reorder(y, x).never_partition(x)",
     ]
     assert format_schedule(found.schedule, found.pipeline).splitlines() == lines
 
 
 def test_a_plugin_asks_the_library(build: Run) -> None:
-    assert "Spaces: a search of " in build(sys.executable)
+    """A Func that has a schedule in the generator keeps it, and gets no directive twice."""
+    assert "Spaces: a search of " in build(sys.executable, "rows")
     program = made_by(build)
+    made = blurred()
+    rows = parse_schedule("rows.compute_root().vectorize(x, 8).parallel(y, 4)", made).of("rows")
+    assert program.schedule.of("rows") == rows
     verdict = verify(program.pipeline, program.schedule, device("cpu"))
     assert isinstance(verdict, CheckedSchedule)
     assert "blur" in program.scheduled

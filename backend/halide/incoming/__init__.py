@@ -9,6 +9,7 @@
 `expressions`   expressions; `operators` lists intrinsics and functions
 `arguments`     images, Params, and arrays inside the file
 `facts`         their limits, strides and estimates
+`foreign`       what is said of foreign code
 `definitions`   Funcs with their updates and reduction domains
 `loops`         the splits, loops and hints of one stage
 `tails`         leaves out the tails that Halide has decided

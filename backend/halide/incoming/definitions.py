@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
 
 from attrs import define, field
 
@@ -17,6 +16,7 @@ from spaces.backend.halide.incoming.expressions import (
     message_parts,
     without_hint,
 )
+from spaces.backend.halide.incoming.foreign import ForeignFacts
 from spaces.backend.halide.incoming.names import IncomingNames, plain_names, written
 from spaces.backend.halide.incoming.problems import (
     Problems,
@@ -24,7 +24,6 @@ from spaces.backend.halide.incoming.problems import (
     refusals_unsupported,
 )
 from spaces.backend.halide.incoming.roles import Roles
-from spaces.model.algorithm.foreign import Corners
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam, SizeVariable
 from spaces.model.algorithm.rdom import RDom, RVar
@@ -33,11 +32,6 @@ from spaces.model.algorithm.undefined import undef
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.expr import Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Int32
-
-ForeignNeeds: TypeAlias = Mapping[str, Callable[..., Sequence[Corners | None]]]
-"""For each Func that foreign code computes, by its name here: a function of its Vars that returns,
-for each input, the corners of the box that one element needs, as ``Func.define_extern`` takes them.
-"""
 
 _REPORTED = constant(0, Int32)
 """Stands for an argument that cannot come in; its problem is known already."""
@@ -56,7 +50,7 @@ class IncomingDefinitions:
     names: IncomingNames
     arguments: IncomingArguments
     problems: Problems
-    needs: ForeignNeeds
+    foreign: ForeignFacts
     convert: IncomingExpressions = field(init=False)
     funcs: dict[int, Func] = field(init=False, factory=dict)
     vars: dict[int, Mapping[str, str]] = field(init=False, factory=dict)
@@ -73,6 +67,9 @@ class IncomingDefinitions:
             self.funcs[place] = Func(self.names.funcs[func.name])
             self.vars[place] = plain_names(func.args, taken=scalars)
             self._outputs.update(dict.fromkeys(func.output_buffers_names, place))
+        opaque = [p for p in self.funcs if self._file(p).extern_function_name]
+        for sentence in self.foreign.strangers(self.funcs[place].name for place in opaque):
+            self.problems.add(sentence)
         for place in self._in_order():
             with self.problems.at(f"Func {self.names.funcs[self._file(place).name]}"):
                 self._define(place)
@@ -144,22 +141,31 @@ class IncomingDefinitions:
     def _define_foreign(self, place: int, given: file.FuncTable, func: Func) -> None:
         """Defines a Func by foreign code, with what the user says about its needs."""
         symbol = given.extern_function_name
-        inputs = [self._foreign_input(one) for one in given.extern_arguments]
-        if inputs and func.name not in self.needs:
-            names = ", ".join(one.name for one in inputs)
+        inputs = []
+        for number, one in enumerate(given.extern_arguments):
+            with self.problems.at(f"argument {number}"):
+                inputs.append(self._foreign_input(one))
+        if len(inputs) < len(given.extern_arguments):
+            return
+        arrays = [one for one in inputs if not isinstance(one, Expr)]
+        if arrays and func.name not in self.foreign.needs:
+            names = ", ".join(one.name for one in arrays)
             raise Unsupported(
                 f"foreign code, {symbol}, defines it (define_extern), and Halide does not tell "
                 f"what it needs of {names}: give needs={{{func.name!r}: ...}}, a function of its "
                 "Vars that returns the corners for each input."
             )
         vars = [Var(name) for name in self.vars[place].values()]
-        needs = self.needs[func.name](*vars) if inputs else ()
+        needs = self.foreign.needs[func.name](*vars) if arrays else ()
+        cycles = self.foreign.cycles.get(func.name)
         with refusals_unsupported():
             types = [element_type(type) for type in given.output_types]
-            func.define_extern(symbol, inputs, types, vars, needs=needs)
+            func.define_extern(symbol, inputs, types, vars, needs=needs, cycles=cycles)
 
-    def _foreign_input(self, given: file.ExternFuncArgumentTable) -> Func | ImageParam:
+    def _foreign_input(self, given: file.ExternFuncArgumentTable) -> Func | ImageParam | Expr:
         """An argument of foreign code."""
+        if given.arg_type == "Expr":
+            return self.constant(given.expr)
         image = self.roles.images.get(given.func_index) if given.arg_type == "Func" else None
         image = image or given.image_param_name or given.buffer_name
         if given.arg_type in ("Func", "ImageParam", "Buffer"):
@@ -167,7 +173,7 @@ class IncomingDefinitions:
                 return self.arguments.images[image]
             if given.arg_type == "Func" and given.func_index in self.funcs:
                 return self.funcs[given.func_index]
-        raise Unsupported("its foreign code takes an argument that is neither a Func nor an image.")
+        raise Unsupported("foreign code takes it, and it is no Func, image or scalar.")
 
     def _update(
         self,

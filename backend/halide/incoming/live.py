@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from spaces.backend.halide.incoming.definitions import ForeignNeeds
 from spaces.backend.halide.incoming.facts import IncomingEstimates
+from spaces.backend.halide.incoming.foreign import ForeignCycles, ForeignFacts, ForeignNeeds
 from spaces.backend.halide.incoming.program import HalideProgram
 
 
@@ -16,6 +16,8 @@ def from_halide(
     name: str | None = None,
     estimates: IncomingEstimates | None = None,
     needs: ForeignNeeds | None = None,
+    cycles: ForeignCycles | None = None,
+    ignore_schedule: bool = False,
 ) -> HalideProgram:
     """A pipeline of Halide's Python package, with the schedule that its Funcs have.
 
@@ -26,6 +28,8 @@ def from_halide(
         estimates: sizes of images and outputs, and values of Params, over those that were set in
             Halide.
         needs: what foreign code needs of its inputs, as :func:`read_hlpipe` takes it.
+        cycles: what an element of foreign code costs, as :func:`read_hlpipe` takes it.
+        ignore_schedule: whether to leave out the schedule that it has in Halide.
 
     Raises:
         HalideMissingError: Halide's package, the extra ``halide``, is not installed.
@@ -35,5 +39,8 @@ def from_halide(
     """
     # Halide's package is optional, and this is the one call that needs it.
     serializing = import_module("spaces.backend.halide.incoming.serializing")
-    found: HalideProgram = serializing.live_program(source, name, estimates, needs)
+    foreign = ForeignFacts.of(needs, cycles)
+    found: HalideProgram = serializing.live_program(
+        source, name, estimates, foreign, ignore_schedule
+    )
     return found

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from spaces.backend.halide.file.contents import Contents, ParameterTable
 from spaces.backend.halide.file.decoding import decode
 from spaces.backend.halide.incoming.arguments import IncomingArguments
-from spaces.backend.halide.incoming.definitions import ForeignNeeds, IncomingDefinitions
+from spaces.backend.halide.incoming.definitions import IncomingDefinitions
 from spaces.backend.halide.incoming.facts import IncomingEstimates, estimates_of, limit
+from spaces.backend.halide.incoming.foreign import ForeignCycles, ForeignFacts, ForeignNeeds
 from spaces.backend.halide.incoming.names import IncomingNames, written
 from spaces.backend.halide.incoming.problems import Problems, refusals_unsupported
 from spaces.backend.halide.incoming.roles import Roles
@@ -78,6 +79,8 @@ def read_hlpipe(
     name: str | None = None,
     estimates: IncomingEstimates | None = None,
     needs: ForeignNeeds | None = None,
+    cycles: ForeignCycles | None = None,
+    ignore_schedule: bool = False,
 ) -> HalideProgram:
     """Reads a pipeline that Halide 18 to 21 has serialized. Halide need not be installed.
 
@@ -91,8 +94,14 @@ def read_hlpipe(
         estimates: sizes of images and outputs, and values of Params, for which schedules are
             chosen; those of the file if None.
         needs: what foreign code (``define_extern``) needs of its inputs. For each such Func, by its
-            name here, a function of its Vars; it returns for each input the corners of the box that
-            one element needs, as :meth:`Func.define_extern` takes them.
+            name here, a function of its Vars; it returns for each Func and image that the code
+            reads the corners of the box that one element needs, as :meth:`Func.define_extern` takes
+            them.
+        cycles: what an element of foreign code costs, in cycles of one core, by the names of such
+            Funcs here; prices of schedules count it.
+        ignore_schedule: whether to leave out the schedule that it has in Halide. Then its Funcs
+            have the default schedule, none of them is ``scheduled``, and directives that have no
+            counterpart here are no obstacle.
 
     Raises:
         HalideFileError: the file is damaged, or no file of these versions.
@@ -100,7 +109,8 @@ def read_hlpipe(
         OSError: the file cannot be read.
     """
     data = file if isinstance(file, bytes) else Path(file).read_bytes()
-    return program(decode(data), (), name, estimates, needs)
+    foreign = ForeignFacts.of(needs, cycles)
+    return program(decode(data), (), name, estimates, foreign, ignore_schedule=ignore_schedule)
 
 
 def program(
@@ -108,7 +118,9 @@ def program(
     known: Sequence[ParameterTable],
     name: str | None,
     estimates: IncomingEstimates | None,
-    needs: ForeignNeeds | None = None,
+    foreign: ForeignFacts,
+    *,
+    ignore_schedule: bool = False,
 ) -> HalideProgram:
     """The program of a file; ``known`` is what is known of its ImageParams and Params.
 
@@ -119,23 +131,24 @@ def program(
     roles = Roles(contents)
     names = IncomingNames.of(roles)
     definitions = IncomingDefinitions(
-        roles, names, IncomingArguments.of(roles, names, problems), problems, needs or {}
+        roles, names, IncomingArguments.of(roles, names, problems), problems, foreign
     )
     limit(definitions, known)
     pipeline = _pipeline(definitions, name, estimates or {})
-    schedule = _schedule(definitions, pipeline)
+    schedule = Schedule.default(pipeline) if ignore_schedule else _schedule(definitions, pipeline)
     pipeline = _with_conditions(pipeline, schedule, definitions.arguments)
     there = {**names.arguments, **names.funcs}
     used = {*pipeline.is_image, *(scalar.name for scalar in pipeline.scalars)}
     arrays = definitions.arguments.arrays
     theirs = {ours: name for name, ours in there.items()}
+    scheduled = () if ignore_schedule else scheduled_funcs(contents, theirs, pipeline, schedule)
     return HalideProgram(
         pipeline,
         schedule,
         {ours: name for ours, name in theirs.items() if ours != name and ours in used},
         {ours: array for ours, array in arrays.items() if ours in used},
         tuple(problems.notes),
-        tuple(scheduled_funcs(contents, theirs, pipeline, schedule)),
+        tuple(scheduled),
     )
 
 

@@ -9,8 +9,8 @@ from spaces.backend.halide.errors import HalideFailure
 from spaces.backend.halide.file.contents import BufferConstraintTable, Contents, ParameterTable
 from spaces.backend.halide.file.decoding import decode
 from spaces.backend.halide.file.nodes import HalideNode
-from spaces.backend.halide.incoming.definitions import ForeignNeeds
 from spaces.backend.halide.incoming.facts import IncomingEstimates
+from spaces.backend.halide.incoming.foreign import ForeignFacts
 from spaces.backend.halide.incoming.program import HalideProgram, program
 from spaces.backend.halide.peer import failing_as, hl
 
@@ -19,14 +19,16 @@ def live_program(
     source: Any,
     name: str | None,
     estimates: IncomingEstimates | None,
-    needs: ForeignNeeds | None,
+    foreign: ForeignFacts,
+    ignore_schedule: bool,
 ) -> HalideProgram:
     """The program of a Func, a Pipeline, a class of generators, or a sequence of Funcs.
 
     Raises:
         TypeError: ``source`` is something else.
     """
-    return program(*serialized(pipeline_of(source)), name, estimates, needs)
+    contents, known = serialized(pipeline_of(source))
+    return program(contents, known, name, estimates, foreign, ignore_schedule=ignore_schedule)
 
 
 def serialized(pipeline: Any) -> tuple[Contents, tuple[ParameterTable, ...]]:

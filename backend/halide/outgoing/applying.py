@@ -10,7 +10,7 @@ from attrs import evolve
 from spaces.backend.halide.calls import halide_calls
 from spaces.backend.halide.directives import PeerDirectives
 from spaces.backend.halide.errors import AppliedOtherwiseError, ApplyError, DirectiveError
-from spaces.backend.halide.incoming.definitions import ForeignNeeds
+from spaces.backend.halide.incoming.foreign import ForeignFacts
 from spaces.backend.halide.incoming.program import HalideProgram, program
 from spaces.backend.halide.incoming.serializing import pipeline_of, serialized
 from spaces.backend.halide.meaning import as_halide_means
@@ -31,7 +31,7 @@ from spaces.model.writing.chain import directive_calls
 
 
 def apply_schedule(
-    schedule: Schedule, source: Any, leave: tuple[str, ...], needs: ForeignNeeds | None
+    schedule: Schedule, source: Any, leave: tuple[str, ...], foreign: ForeignFacts
 ) -> HalideProgram:
     """:func:`spaces.backend.halide.outgoing.doors.apply`."""
     if isinstance(source, type):
@@ -41,7 +41,7 @@ def apply_schedule(
         )
     pipeline = pipeline_of(source)
     contents, known = serialized(pipeline)
-    before = program(contents, known, None, None, needs)
+    before = program(contents, known, None, None, foreign)
     done = tuple(done_already(schedule, before))
     if done:
         raise ApplyError(before.pipeline.name, done)
@@ -62,7 +62,7 @@ def apply_schedule(
             except DirectiveError as error:
                 raise AppliedOtherwiseError(before.pipeline.name, (str(error),)) from error
     pipeline.invalidate_cache()
-    after = program(*serialized(hl.Pipeline(pipeline.outputs())), None, None, needs)
+    after = program(*serialized(hl.Pipeline(pipeline.outputs())), None, None, foreign)
     differences = tuple(_differences(schedule, before, after, leave))
     if differences:
         raise AppliedOtherwiseError(before.pipeline.name, differences)

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from spaces.backend.halide.incoming.definitions import ForeignNeeds
+from spaces.backend.halide.incoming.foreign import ForeignCycles, ForeignFacts, ForeignNeeds
 from spaces.backend.halide.incoming.program import HalideProgram
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
@@ -53,6 +53,7 @@ def apply(
     *,
     leave: Collection[str] = (),
     needs: ForeignNeeds | None = None,
+    cycles: ForeignCycles | None = None,
 ) -> HalideProgram:
     """Puts a schedule on objects of Halide that are there, and reads it back from them.
 
@@ -63,6 +64,7 @@ def apply(
         source: a ``halide.Func``, a ``halide.Pipeline``, or several Funcs (the outputs).
         leave: Funcs that keep the schedule which they have in Halide, by their names here.
         needs: what foreign code needs of its inputs, as :func:`from_halide` takes it.
+        cycles: what an element of foreign code costs, as :func:`from_halide` takes it.
 
     Returns:
         the program as it is in Halide now.
@@ -80,5 +82,6 @@ def apply(
             anew each time.
     """
     applying = import_module("spaces.backend.halide.outgoing.applying")
-    found: HalideProgram = applying.apply_schedule(schedule, source, tuple(leave), needs)
+    foreign = ForeignFacts.of(needs, cycles)
+    found: HalideProgram = applying.apply_schedule(schedule, source, tuple(leave), foreign)
     return found

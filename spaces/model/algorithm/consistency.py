@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import TypeAlias
 
 from spaces.model.algorithm.estimates import estimate_problems
+from spaces.model.algorithm.foreign import different_calls
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.expressions.definitions import FOREIGN
-from spaces.model.expressions.expr import Call, Op, Text, Variable, constant, walk
+from spaces.model.expressions.expr import Call, Const, Expr, Op, Text, Variable, constant, walk
 from spaces.model.expressions.rewrite import variables
-from spaces.model.expressions.types import Int32, Type
+from spaces.model.expressions.types import Float64, Int32, Type
 
 _Signatures: TypeAlias = dict[str, tuple[tuple[Type, ...], int]]
 """For each Func and image: the types of its values, and its number of dimensions."""
@@ -42,6 +44,8 @@ def _problems(pipeline: Pipeline) -> Iterator[str]:
         yield from _function_problems(function, signatures)
         for index in range(len(function.stages)):
             yield from _name_problems(function, index, scalars)
+    foreign = [one for function in pipeline.functions for one in _foreign_problems(function)]
+    yield from foreign or different_calls(pipeline.functions)
     computed = {f.name for f in pipeline.functions}
     if not pipeline.outputs:
         yield "There is no output."
@@ -62,7 +66,6 @@ def _function_problems(function: Function, signatures: _Signatures) -> Iterator[
         yield f"Func {name} has no element type."
     if not function.stages:
         yield f"Func {name} has no definition."
-    yield from _foreign_problems(function)
     for index, stage in enumerate(function.stages):
         if len(stage.args) != len(function.args):
             yield f"Stage {index} of Func {name} has {len(stage.args)} coordinates."
@@ -91,20 +94,34 @@ def _function_problems(function: Function, signatures: _Signatures) -> Iterator[
 def _foreign_problems(function: Function) -> Iterator[str]:
     """Problems of the values that foreign code computes: they are whole definitions."""
     first = function.stages[0].values if function.stages else ()
-    given = [isinstance(value, Op) and value.name == FOREIGN for value in first]
-    roots = set(first) if all(given) else set()
+    are_foreign = [isinstance(value, Op) and value.name == FOREIGN for value in first]
+    roots = set(first) if all(are_foreign) else set()
     for node in walk(*(expr for stage in function.stages for expr in stage.expressions)):
         if isinstance(node, Op) and node.name == FOREIGN and node not in roots:
             yield f"Func {function.name} uses foreign code inside of an expression."
-    if not first or not all(given):
+    if not first or not all(are_foreign):
         return
     if len(function.stages) > 1 or function.stages[0].predicates:
         yield f"Func {function.name} has updates or conditions, and foreign code computes it."
     codes = [value.args for value in first if isinstance(value, Op)]
-    for number, (symbol, component, *reads) in enumerate(codes):
-        is_sound = isinstance(symbol, Text) and all(isinstance(read, Call) for read in reads)
-        if not is_sound or component is not constant(number, Int32) or reads != [*codes[0][2:]]:
+    for number, (symbol, component, cost, *given) in enumerate(codes):
+        is_sound = isinstance(symbol, Text) and _is_cost(cost) and _are_arguments(given, function)
+        is_same = component is constant(number, Int32) and [cost, *given] == [*codes[0][2:]]
+        if not is_sound or not is_same:
             yield f"Func {function.name} does not say which foreign code computes it from what."
+
+
+def _is_cost(cost: Expr) -> bool:
+    return isinstance(cost, Const) and cost.type == Float64 and 0 <= cost.value < math.inf
+
+
+def _are_arguments(given: Sequence[Expr], function: Function) -> bool:
+    """Whether they are reads of inputs, and scalars that know no coordinate and read nothing."""
+    scalars = [one for one in given if not isinstance(one, Call)]
+    return not any(
+        isinstance(node, Call) or (isinstance(node, Variable) and node.name in function.args)
+        for node in walk(*scalars)
+    )
 
 
 def _name_problems(function: Function, index: int, scalars: Set[str]) -> Iterator[str]:

@@ -1,28 +1,41 @@
 """Funcs that foreign code computes: C functions or Python callables (Halide's ``define_extern``).
 
 Such a Func is *opaque*: one call computes a whole box of its values. The code takes the arrays that
-it reads and the array that it fills; how it computes is unknown. What it needs is stated for one
-element, as the corners of a box of each input. For a box of elements it needs the smallest box of
-the input around those of all elements. So bounds, rules and proofs read it as they read other
-definitions.
+it reads, scalars, and the array that it fills; how it computes is unknown. What it needs is stated
+for one element, as the corners of a box of each input. For a box of elements it needs the smallest
+box of the input around those of all elements. So bounds, rules and proofs read it as they read
+other definitions.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import frozen
 from numpy.typing import NDArray
 
+from spaces.model.algorithm.pipeline import Function
+from spaces.model.algorithm.rdom import RVar
 from spaces.model.algorithm.reference import Reference, indices_of
-from spaces.model.algorithm.var import Var
+from spaces.model.algorithm.var import Var, is_free_var
 from spaces.model.expressions.definition_error import DefinitionError
 from spaces.model.expressions.definitions import FOREIGN
-from spaces.model.expressions.expr import Call, Const, Expr, ExprLike, Op, Text, as_expr, constant
+from spaces.model.expressions.expr import (
+    Call,
+    Const,
+    Expr,
+    ExprLike,
+    Op,
+    Text,
+    Variable,
+    as_expr,
+    constant,
+    walk,
+)
 from spaces.model.expressions.types import Float64, Int32, Type
 
 if TYPE_CHECKING:
@@ -79,13 +92,19 @@ class ForeignCode:
 
     Attributes:
         symbol: the name of the C function, or under which a Python callable is known.
-        inputs: the Funcs and images that it reads, in the order of its arguments.
+        arguments: what it takes, in order: the names of Funcs and images that it reads, and
+            scalars, as expressions of Params and sizes.
         cycles: what one element costs, in cycles of one core; None if nothing is stated.
     """
 
     symbol: str
-    inputs: tuple[str, ...]
+    arguments: tuple[str | Expr, ...]
     cycles: float | None = None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The Funcs and images that it reads, in the order of its arguments."""
+        return tuple(one for one in self.arguments if isinstance(one, str))
 
 
 def foreign_code(values: Sequence[Expr]) -> ForeignCode | None:
@@ -93,36 +112,86 @@ def foreign_code(values: Sequence[Expr]) -> ForeignCode | None:
     value = values[0] if values else None
     if not isinstance(value, Op) or value.name != FOREIGN:
         return None
-    symbol, _, *others = value.args
+    symbol, _, cost, *others = value.args
     assert isinstance(symbol, Text)
-    names = dict.fromkeys(read.target for read in others if isinstance(read, Call))
-    stated = (float(cost.value) for cost in others if isinstance(cost, Const))
-    return ForeignCode(symbol.words, tuple(names), next(stated, None))
+    assert isinstance(cost, Const)
+    arguments: list[str | Expr] = []
+    for one in others:
+        if not isinstance(one, Call):
+            arguments.append(one)
+        elif one.target not in arguments:  # both corners of a box read the same input
+            arguments.append(one.target)
+    return ForeignCode(symbol.words, tuple(arguments), float(cost.value) or None)
 
 
 def foreign_values(
     symbol: str,
     types: Sequence[Type],
-    needs: Sequence[tuple[Func | ImageParam, Corners]],
+    arguments: Sequence[tuple[Func | ImageParam, Corners] | Expr],
     cycles: float | None,
 ) -> tuple[Expr, ...]:
-    """The values of an opaque Func: each names the code, says what an element costs if that is
-    stated, and reads the corners of what it needs.
+    """The values of an opaque Func: each names the code, says what an element costs, and has the
+    arguments: the corners of what it needs of each input, and scalars.
 
     Raises:
         DefinitionError: the cost is not a positive number.
     """
-    reads: list[Expr] = []
-    for source, corners in needs:
+    given: list[Expr] = []
+    for one in arguments:
+        if isinstance(one, Expr):
+            given.append(one)
+            continue
+        source, corners = one
         for end in (0, 1):
             at = tuple(as_expr(corner[end]) for corner in corners)
-            reads.append(_read(source, at))
-    name = Text(Int32, symbol)
-    cost = () if cycles is None else (constant(_positive(cycles), Float64),)
+            given.append(_read(source, at))
+    name, cost = Text(Int32, symbol), 0.0 if cycles is None else _positive(cycles)
     return tuple(
-        Op(type, FOREIGN, (name, constant(number, Int32), *cost, *reads))
+        Op(type, FOREIGN, (name, constant(number, Int32), constant(cost, Float64), *given))
         for number, type in enumerate(types)
     )
+
+
+def scalar_argument(value: ExprLike) -> Expr:
+    """A scalar that foreign code takes, as an expression.
+
+    Raises:
+        DefinitionError: it depends on coordinates or on values of Funcs and images.
+        TypeError: it is no expression.
+    """
+    found = as_expr(value)
+    for node in walk(found):
+        is_size = isinstance(node, Variable) and "." in node.name
+        is_coordinate = isinstance(node, RVar) or (is_free_var(node) and not is_size)
+        if is_coordinate or isinstance(node, Call):
+            raise DefinitionError(
+                f"Foreign code takes the scalar `{found}`, which depends on `{node}`; scalars are "
+                "numbers, Params and sizes of images, because one call computes a whole box."
+            )
+    return found
+
+
+def different_calls(functions: Iterable[Function]) -> Iterator[str]:
+    """Sentences about foreign code that two Funcs give other kinds of arguments: one symbol stands
+    for one function in C, which takes as many arrays and scalars of the same types in each call.
+    """
+    arrays: dict[str, int] = {}
+    known: dict[str, tuple[str, list[object]]] = {}
+    for function in functions:
+        arrays[function.name] = len(function.types)
+        code = foreign_code(function.stages[0].values) if function.stages else None
+        if code is None:
+            continue
+        kinds: list[object] = []
+        for one in code.arguments:
+            kinds += ["array"] * arrays.get(one, 1) if isinstance(one, str) else [one.type]
+        kinds += ["array"] * len(function.types)
+        first, others = known.setdefault(code.symbol, (function.name, kinds))
+        if kinds != others:
+            yield (
+                f"Funcs {first} and {function.name} call {code.symbol} with arguments of other "
+                "numbers or types, and one name stands for one function; give them two names."
+            )
 
 
 def _positive(cycles: object) -> float:

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from spaces.model.algorithm.dimensions import BufferDimensions
 from spaces.model.algorithm.estimates import estimate_problems
+from spaces.model.algorithm.foreign import different_calls
 from spaces.model.algorithm.func import Definition, Func
 from spaces.model.algorithm.image_param import ImageParam, SizeVariable
 from spaces.model.algorithm.param import Param, ScalarVariable
@@ -108,7 +109,7 @@ def pipeline(
         promises=promised,
         strides=constraints.strides,
     )
-    problems = tuple(estimate_problems(result))
+    problems = (*estimate_problems(result), *different_calls(functions))
     if problems:
         raise DefinitionError("\n".join(problems))
     return result

@@ -20,8 +20,10 @@ from spaces.model.algorithm.foreign import (
     ForeignCallable,
     foreign_values,
     same_place,
+    scalar_argument,
     symbol_of,
 )
+from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.rdom import RVar, domain_of, require_one_domain
 from spaces.model.algorithm.reference import Reference, coordinates_of, indices_of
 from spaces.model.algorithm.undefined import defined, written
@@ -39,9 +41,6 @@ from spaces.model.expressions.expr import (
     walk,
 )
 from spaces.model.expressions.types import Int32, Type, type_of
-
-if TYPE_CHECKING:
-    from spaces.model.algorithm.image_param import ImageParam
 
 _anonymous = itertools.count()
 
@@ -167,7 +166,7 @@ class Func:
     def define_extern(
         self,
         code: str | ForeignCallable,
-        inputs: Sequence[Func | ImageParam],
+        inputs: Sequence[Func | ImageParam | ExprLike],
         types: Type | Sequence[Type],
         vars: Sequence[Var],
         *,
@@ -177,22 +176,25 @@ class Func:
         """Lets foreign code compute the Func (Halide's ``define_extern``). One call computes a box
         of values; nothing is inlined into it, and it is never inlined or fused.
 
-        A C function takes a pointer to a ``halide_buffer_t`` for each array of each input, in
-        order, then one for each value of the Func, and returns 0 if it succeeds. A Python callable
-        takes :class:`~spaces.model.algorithm.foreign.ForeignArray` records in the same order, and
-        fills the last ones. The arrays of inputs may hold more than the code needs.
+        A C function takes a pointer to a ``halide_buffer_t`` for each array of each input, and each
+        scalar as its C type, in order, then a pointer for each value of the Func, and returns 0 if
+        it succeeds. A Python callable takes
+        :class:`~spaces.model.algorithm.foreign.ForeignArray` records and numbers in the same order,
+        and fills the last ones. The arrays of inputs may hold more than the code needs.
 
         Args:
             code: the name of a C function, which the process or the program that links the code
                 has; or a Python callable. It gives the same values for each box that holds them.
-            inputs: the Funcs and images that it reads, each once.
+            inputs: the Funcs and images that it reads, each once, and scalars: numbers, Params, and
+                expressions of Params and sizes of images.
             types: the element type, or one for each value of a Tuple.
             vars: the Vars, innermost first.
-            needs: for each input the corners of the box that the value at ``vars`` needs: the first
-                and the last coordinate of each dimension, as in ``[(x - 1, x + 1), (y, y)]``. None,
-                or a list that ends before, stands for the element at the same place. A box of
-                values needs the smallest box around those of all its elements. Code that takes
-                whole groups of elements needs the groups: ``(x / 16 * 16, x / 16 * 16 + 15)``.
+            needs: for each Func and image of ``inputs`` the corners of the box that the value at
+                ``vars`` needs: the first and the last coordinate of each dimension, as in
+                ``[(x - 1, x + 1), (y, y)]``. None, or a list that ends before, stands for the
+                element at the same place. A box of values needs the smallest box around those of
+                all its elements. Code that takes whole groups of elements needs the groups:
+                ``(x / 16 * 16, x / 16 * 16 + 15)``.
             cycles: what one element costs, in cycles of one core of a CPU; prices of schedules
                 count it. Without it they assume a default (``Prices.foreign``).
 
@@ -201,23 +203,38 @@ class Func:
         """
         if self.definitions:
             raise DefinitionError(f"Func {self.shown} is defined already.")
-        names = [source.name for source in inputs]
-        if len(set(names)) < len(names):
+        arrays = [one for one in inputs if isinstance(one, Func | ImageParam)]
+        if len({source.name for source in arrays}) < len(arrays):
             raise DefinitionError(f"Foreign code of Func {self.shown} takes an input twice.")
-        given = [*needs, *[None] * (len(inputs) - len(needs))]
-        corners = []
-        for source, box in zip(inputs, given, strict=True):
-            count = len(source.args) if isinstance(source, Func) else source.dimensions
-            one = same_place(vars, count, source.name) if box is None else box
-            if len(one) != count:
-                raise DefinitionError(
-                    f"Input {source.name} has {amount(count, 'dimension')}, but needs gives the "
-                    f"corners of {len(one)}."
-                )
-            corners.append((source, one))
+        if len(needs) > len(arrays):
+            raise DefinitionError(
+                f"The needs of Func {self.shown} are {len(needs)}, but its foreign code reads "
+                f"{len(arrays)} of {len(inputs)} inputs; scalars need nothing."
+            )
+        boxes = iter([*needs, *[None] * (len(arrays) - len(needs))])
+        arguments = [
+            self._needed(one, next(boxes), vars)
+            if isinstance(one, Func | ImageParam)
+            else scalar_argument(one)
+            for one in inputs
+        ]
         each = (types,) if isinstance(types, Type) else tuple(types)
-        values = foreign_values(symbol_of(code), tuple(map(type_of, each)), corners, cycles)
+        values = foreign_values(symbol_of(code), tuple(map(type_of, each)), arguments, cycles)
         self._define_pure(coordinates_of(tuple(vars)), values)
+
+    @staticmethod
+    def _needed(
+        source: Func | ImageParam, box: Corners | None, vars: Sequence[Var]
+    ) -> tuple[Func | ImageParam, Corners]:
+        """An input of foreign code, with the corners of the box that one element needs."""
+        count = len(source.args) if isinstance(source, Func) else source.dimensions
+        corners = same_place(vars, count, source.name) if box is None else box
+        if len(corners) != count:
+            raise DefinitionError(
+                f"Input {source.name} has {amount(count, 'dimension')}, but needs gives the "
+                f"corners of {len(corners)}."
+            )
+        return source, corners
 
     def _matched(self, values: tuple[ExprLike, ...]) -> tuple[Expr, ...]:
         """The values of an update; literals take the types of the Func's values."""

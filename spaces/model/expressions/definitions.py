@@ -18,7 +18,18 @@ import numpy as np
 from attrs import frozen
 
 from spaces.model.expressions import fast_math, signatures
-from spaces.model.expressions.expr import Cast, Const, Expr, Op, binary, cast, compare, constant
+from spaces.model.expressions.expr import (
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Op,
+    binary,
+    cast,
+    compare,
+    constant,
+    walk,
+)
 from spaces.model.expressions.functions import abs as magnitude
 from spaces.model.expressions.functions import clamp, max, min, select
 from spaces.model.expressions.lerp import blended
@@ -28,13 +39,14 @@ from spaces.model.expressions.signatures import OPERATORS, SIGNATURES
 from spaces.model.expressions.types import Bool, Float32, Int16, Int32, Type, UInt32
 
 REQUIRE = "require"
+"""The operator of (condition, value, parts of a message). It equals the value; code that computes
+it also checks the condition (module ``required``).
+"""
 
 FOREIGN = "foreign"
 """The value that foreign code computes: its operands are the name of the code, the number of the
-component, and reads of all that it needs.
-"""
-"""The operator of (condition, value, parts of a message). It equals the value; code that computes
-it also checks the condition (module ``required``).
+component, what an element costs (0 if nothing is stated), and the arguments of the code: reads of
+all that it needs, and scalars, which read nothing.
 """
 
 UNDEFINED = "undef"
@@ -301,9 +313,9 @@ def _foreign(type: Type, *operands: Expr) -> Expr:
     """No expression: it stands for the reads where only these count. Printers call the code."""
     either = "or" if type.is_bool else "max"
     found: Expr = constant(0, type)
-    for read in operands[2:]:
-        if not isinstance(read, Const):  # the cost of an element
-            found = Op(type, either, (found, cast(type, read)))
+    for argument in operands[3:]:
+        if any(isinstance(node, Call) for node in walk(argument)):
+            found = Op(type, either, (found, cast(type, argument)))
     return found
 
 

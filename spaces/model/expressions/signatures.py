@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from spaces.model.expressions.intrinsics import BIT_COUNTS, FLOAT_FUNCTIONS
 from spaces.model.expressions.operators import ARITHMETIC, BITWISE, COMPARISONS, LOGIC
-from spaces.model.expressions.types import Bool, Type
+from spaces.model.expressions.types import Bool, Float64, Type
 
 BITS = (*BITWISE, "shift_left", "shift_right", *BIT_COUNTS, "reinterpret")
 OPERATORS = (*ARITHMETIC, *COMPARISONS, *LOGIC, *FLOAT_FUNCTIONS, *BITS, "abs", "select")
@@ -67,10 +67,10 @@ def is_required(result: Type, operands: tuple[Type, ...]) -> bool:
 
 
 def is_foreign(result: Type, operands: tuple[Type, ...]) -> bool:
-    """The name of foreign code, the number of a component, the cost of an element if it is stated,
-    and values that it needs.
+    """The name of foreign code, the number of a component, the cost of an element, and the
+    arguments of the code.
     """
-    return len(operands) >= 2
+    return len(operands) >= 3 and operands[2] == Float64
 
 
 def is_unary(result: Type, operands: tuple[Type, ...]) -> bool:
