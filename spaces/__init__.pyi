@@ -221,6 +221,7 @@ from spaces.backend.halide.incoming.problems import HalideImportError as HalideI
 from spaces.backend.halide.file.errors import HalideFileError as HalideFileError
 from spaces.backend.halide.outgoing.doors import (
     to_halide as to_halide,
+    write_hlpipe as write_hlpipe,
     apply as apply,
     HalideObjects as HalideObjects,
 )

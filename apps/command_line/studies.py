@@ -34,8 +34,9 @@ from spaces.apps.command_line.trial_tables import (
 from spaces.apps.command_line.tune import StoreFile, read_store
 from spaces.apps.command_line.tuning_view import shown_ratio
 from spaces.apps.errors import CommandError, WrongUsage
-from spaces.apps.files import write_text
-from spaces.backend.halide.errors import DirectiveError
+from spaces.apps.files import write_atomically, write_text
+from spaces.backend.halide.errors import DirectiveError, HalideFailure
+from spaces.backend.halide.outgoing.doors import write_hlpipe
 from spaces.backend.halide.schedule_source import halide_schedule_source
 from spaces.backend.halide.source import halide_source
 from spaces.backend.llvm.operators import FloatMode
@@ -69,6 +70,7 @@ class BestFormat(StrEnum):
 
     SCHED = "sched"
     HEADER = "header"
+    HLPIPE = "hlpipe"
 
 
 StudyNumber = Annotated[
@@ -89,8 +91,8 @@ BestAs = Annotated[
     BestFormat,
     typer.Option(
         "--format",
-        help="The schedule as directives (sched), or as a C++ header for a Halide generator that "
-        "has the algorithm already (header).",
+        help="The schedule as directives (sched), as a C++ header for a Halide generator that has "
+        "the algorithm already (header), or with the algorithm as a file of Halide (hlpipe).",
     ),
 ]
 OutputFile = Annotated[
@@ -228,6 +230,7 @@ def _check(store: TuningStore, as_json: bool) -> None:
     "best blur -o best.sched",
     "best blur --pareto time,memory_bytes",
     "best theirs.hlpipe --format header -o schedule.h",
+    "best theirs.hlpipe --format hlpipe -o best.hlpipe",
 )
 def best(
     app: AppName,
@@ -248,6 +251,8 @@ def best(
     """Show the fastest schedule that the store has and that is legal here, or write it to a file.
     Times of this processor come first.
     """
+    if format is BestFormat.HLPIPE and not output:
+        raise WrongUsage("--format hlpipe writes a file; name it by -o.")
     found = find(app)
     pipeline, target = found.pipeline(), find_device(device)
     conditions = conditions_of(cold, inputs, cores, free_cores)
@@ -275,7 +280,9 @@ def best(
     text = format_schedule(trial.schedule, pipeline)
     if format is BestFormat.HEADER:
         text = _header(found, pipeline, trial.schedule)
-    if output:
+    if format is BestFormat.HLPIPE:
+        _write_hlpipe(Path(output), pipeline, trial.schedule)
+    elif output:
         write_text(Path(output), f"{text}\n")
     if as_json:
         report: dict[str, Any] = {"app": app, "study": study, "trial": trial.number}
@@ -295,6 +302,19 @@ def _show_pareto(
         line(json.dumps(found, indent=2))
         return
     show_pareto(study, trials, objectives)
+
+
+def _write_hlpipe(file: Path, pipeline: Pipeline, schedule: Schedule) -> None:
+    """Writes the pipeline with the schedule as a file of Halide.
+
+    Raises:
+        CommandError: Halide is not installed, or has no such schedule; or the file cannot be
+            written.
+    """
+    try:
+        write_atomically(file, lambda temporary: write_hlpipe(temporary, pipeline, schedule))
+    except HalideFailure as error:
+        raise CommandError(str(error)) from None
 
 
 def _header(app: App, pipeline: Pipeline, schedule: Schedule) -> str:

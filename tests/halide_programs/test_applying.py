@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -20,8 +22,10 @@ from spaces import (
     device,
     from_halide,
     parse_schedule,
+    read_hlpipe,
     search,
     to_halide,
+    write_hlpipe,
 )
 from spaces.backend.halide import bridge
 from spaces.backend.halide.definition import PeerAlgorithm
@@ -232,6 +236,25 @@ def test_a_pipeline_of_ours_becomes_objects_of_halide() -> None:
     assert found.schedule.of("rows") == schedule.of("rows")
     plain = funcs(3)
     assert (picture(made.images["photo"], made.funcs["blur"]) == picture(plain[0], plain[3])).all()
+
+
+def test_a_file_is_written_that_halide_reads_back(tmp_path: Path, monkeypatch) -> None:
+    _, _, _, blur = funcs(3)
+    sent = from_halide(blur, estimates={"blur": [48, 32], "photo": [49, 33]}).pipeline
+    for text in (TILED, COPIED, FACTORED):
+        schedule = parse_schedule(text, sent)
+        write_hlpipe(tmp_path / "sent.hlpipe", sent, schedule)
+        found = read_hlpipe(tmp_path / "sent.hlpipe")
+        assert found.schedule.of("blur") == schedule.of("blur")
+        assert {one.name for one in found.schedule.funcs} == {one.name for one in schedule.funcs}
+        if text is not FACTORED:
+            assert (found.pipeline, found.schedule) == (sent, schedule)
+    read = hl.deserialize_pipeline(str(tmp_path / "sent.hlpipe"))
+    assert [func.name() for func in read.outputs()] == ["blur"]
+    monkeypatch.setattr(hl, "deserialize_pipeline", lambda _: to_halide(sent).pipeline)
+    with pytest.raises(AppliedOtherwiseError, match="The schedule adds"):
+        write_hlpipe(tmp_path / "other.hlpipe", sent, parse_schedule(COPIED, sent))
+    assert not (tmp_path / "other.hlpipe").exists()
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -57,6 +57,11 @@ def test_a_schedule_is_tuned_judged_applied_and_run(name: str, tmp_path: Path) -
     # The commands that `tune` names next:
     spaces("best", app, "--store", store, "-o", best)
     spaces("best", app, "--store", store, "--format", "header", "-o", header)
+    spaces("best", app, "--store", store, "--format", "hlpipe", "-o", tmp_path / "best.hlpipe")
+    written = read_hlpipe(tmp_path / "best.hlpipe")
+    assert written.schedule.of(program.pipeline.outputs[0]) == parse_schedule(
+        best.read_text(), program.pipeline
+    ).of(program.pipeline.outputs[0])
     out, _ = spaces("explain", app, "own", best)
     assert out.startswith("The first schedule is own, the second ")
     assert f"inline void schedule_{program.pipeline.name}(" in header.read_text()

@@ -63,14 +63,14 @@ def apply_schedule(
                 raise AppliedOtherwiseError(before.pipeline.name, (str(error),)) from error
     pipeline.invalidate_cache()
     after = program(*serialized(hl.Pipeline(pipeline.outputs())), None, None, foreign)
-    differences = tuple(_differences(schedule, before, after, leave))
-    if differences:
-        raise AppliedOtherwiseError(before.pipeline.name, differences)
+    found = tuple(differences(schedule, before, after, leave))
+    if found:
+        raise AppliedOtherwiseError(before.pipeline.name, found)
     return after
 
 
-def _differences(
-    schedule: Schedule, before: HalideProgram, after: HalideProgram, leave: tuple[str, ...]
+def differences(
+    schedule: Schedule, before: HalideProgram, after: HalideProgram, leave: tuple[str, ...] = ()
 ) -> Iterator[str]:
     """How the schedule in Halide differs from that which was applied, in sentences.
 

@@ -1,9 +1,11 @@
-"""The way to Halide: pipelines as objects of Halide, and schedules on a user's own objects."""
+"""The way to Halide: pipelines as objects and files, and schedules on a user's own objects."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from importlib import import_module
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from attrs import frozen
@@ -45,6 +47,26 @@ def to_halide(pipeline: Pipeline, schedule: Schedule | None = None) -> HalideObj
     peer.algorithm.set_estimates()
     algorithm = peer.algorithm
     return HalideObjects(peer.halide, algorithm.funcs, algorithm.images, algorithm.scalars)
+
+
+def write_hlpipe(
+    file: str | PathLike[str], pipeline: Pipeline, schedule: Schedule | None = None
+) -> None:
+    """Writes a pipeline with a schedule (the default if None) as Halide serializes it, and checks
+    that Halide reads the schedule back as it is.
+
+    A file lacks what Halide leaves out: limits of images and Params, and most estimates.
+
+    Raises:
+        HalideMissingError: Halide's package, the extra ``halide``, is not installed.
+        HalideFailure: Halide refuses a definition or a directive.
+        AppliedOtherwiseError: Halide reads another schedule; the error names the Funcs and
+            directives, and nothing is written.
+        ValueError: ``schedule`` is not a schedule of this pipeline.
+        OSError: the file cannot be written.
+    """
+    writing = import_module("spaces.backend.halide.outgoing.files")
+    writing.write_file(Path(file), pipeline, schedule or Schedule.default(pipeline))
 
 
 def apply(
