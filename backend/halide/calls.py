@@ -16,6 +16,7 @@ from attrs import evolve
 from spaces.backend.halide.errors import DirectiveError
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.derivations import Clone, Wrap
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import SINGLE_THREAD, Tail
 from spaces.model.schedules.schedule import Schedule
@@ -36,14 +37,14 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
         DirectiveError: a directive has no counterpart in Halide, or a factor is a parameter.
         ValueError: ``schedule`` is not a schedule of this pipeline's Funcs and stages.
     """
-    result: list[StageCalls] = []
+    added: list[StageCalls] = []
     written: dict[tuple[str, int], list[StageCalls]] = {}
     for stage_calls in directive_calls(pipeline, schedule):
         if stage_calls.adds is not None:
             adding, stage_calls = stage_calls.parted()
-            result.append(adding)
+            added.insert(_place_of(adding, added), adding)
         written.setdefault((stage_calls.func, stage_calls.stage), []).append(stage_calls)
-    known = derived(pipeline, schedule)
+    known, result = derived(pipeline, schedule), added
     for function in reversed(known.functions):
         levels = {
             level.loop
@@ -65,6 +66,17 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
                 if calls:
                     result.append(evolve(given, calls=tuple(calls)))
     return tuple(result)
+
+
+def _place_of(line: StageCalls, added: Sequence[StageCalls]) -> int:
+    """Where a directive that adds a Func goes. Halide clones a Func only before it has wrappers."""
+    step = line.adds
+    if isinstance(step, Clone):
+        for place, other in enumerate(added):
+            if isinstance(other.adds, Wrap) and other.adds.func == step.func:
+                made = {one.adds.name for one in added[place:] if one.adds is not None}
+                return len(added) if made.intersection(step.consumers) else place
+    return len(added)
 
 
 def _is_special(line: StageCalls) -> bool:

@@ -115,7 +115,7 @@ def _invoked(node: Produce, bounds: Bounds) -> Statement:
     assert code is not None
     ends = [(i.min, i.max) for i in node.box if i.min is not None and i.max is not None]
     assert len(ends) == len(node.box), "verify refuses boxes without limits"
-    given, scalars = [], {}
+    given, scalars = [], dict[int, Expr]()
     for one in code.arguments:
         if isinstance(one, str):
             given.append((*_array(one, bounds), *_held(one, bounds)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from spaces import (
     parse_schedule,
 )
 from spaces.apps.gallery.catalog import GALLERY
-from spaces.backend.halide.autoschedule import autoscheduled
+from spaces.backend.halide.autoschedule import AUTOSCHEDULERS, autoscheduled
 from spaces.backend.halide.errors import HalideFailure
 from spaces.backend.halide.outgoing.forms import form_in_halide
 from spaces.model.algorithm.pipeline import Function
@@ -31,6 +32,8 @@ from tests.backend.halide.peer import assert_same_bits
 from tests.differential.pipelines import KINDS
 from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import EXACT, Subject, subject
+from tests.enumerate.pipelines import blur as small_blur
+from tests.enumerate.pipelines import row_sums
 from tests.examples import examples, some
 from tests.halide_programs.round_trip import (
     as_halide_keeps_it,
@@ -93,11 +96,18 @@ def test_each_written_schedule_comes_back(path: Path) -> None:
     assert form_in_halide(sent, found.schedule) == wanted
 
 
-def test_two_readers_find_the_same_schedule_of_an_autoscheduler() -> None:
-    """One reads the text that the autoscheduler writes, the other what it has done to the Funcs."""
-    sent = as_halide_keeps_it(APPS["blur"].pipeline())
-    found = autoscheduled(sent, "Mullapudi2016", 4)
-    done = from_halide(found.peer._built)
+@pytest.mark.parametrize("autoscheduler", AUTOSCHEDULERS)
+@pytest.mark.parametrize("made", [row_sums, small_blur])
+def test_two_readers_find_the_same_schedule_of_an_autoscheduler(
+    made: Callable[[], Pipeline], autoscheduler: str
+) -> None:
+    """One reads the text that the autoscheduler writes, the other what it has done to the Funcs.
+    The algorithm comes back as it was.
+    """
+    sent = as_halide_keeps_it(made())
+    found = autoscheduled(sent, autoscheduler, 4)
+    done = from_halide(found.peer._built, name=sent.name)
+    assert done.pipeline == sent
     form = form_in_halide(sent, done.schedule)
     assert form == form_in_halide(sent, found.schedule)
     assert form != form_in_halide(sent, Schedule.default(sent))

@@ -113,13 +113,23 @@ def _stride(node: HalideNode | None, definitions: IncomingDefinitions) -> int | 
     return int(stride.value)
 
 
-def estimates_of(definitions: IncomingDefinitions, wanted: IncomingEstimates) -> dict[Any, Any]:
-    """The estimates of images and outputs by name: those of the file, and over them the wanted
-    ones. Arrays inside the pipeline and outputs of one value have their sizes always. Params take
-    the wanted values as their defaults.
+def estimates_of(
+    definitions: IncomingDefinitions, known: Sequence[ParameterTable], wanted: IncomingEstimates
+) -> dict[Any, Any]:
+    """The estimates of images and outputs by name: what is ``known`` of ImageParams, over it those
+    of the file, and over these the wanted ones. Arrays inside the pipeline and outputs of one value
+    have their sizes always. Params take the wanted values as their defaults.
     """
     contents, arguments = definitions.roles.contents, definitions.arguments
     found: dict[Any, Any] = {}
+    for one in known:
+        dimensions = [str(d) for d in range(one.dimensions)]
+        ends = ((d.min_estimate, d.extent_estimate) for d in one.buffer_constraints)
+        named = ((d, *both) for d, both in zip(dimensions, ends, strict=True))
+        if one.name in arguments.images and one.is_buffer:
+            ranges = _ranges(dimensions, named, definitions)
+            if ranges is not None:
+                found[arguments.images[one.name].name] = ranges
     for place, func in enumerate(contents.funcs):
         image = arguments.images.get(definitions.roles.images.get(place, ""))
         output = definitions.funcs.get(place) if func.name in contents.output_names else None

@@ -134,7 +134,7 @@ def program(
         roles, names, IncomingArguments.of(roles, names, problems), problems, foreign
     )
     limit(definitions, known)
-    pipeline = _pipeline(definitions, name, estimates or {})
+    pipeline = _pipeline(definitions, name, known, estimates or {})
     schedule = Schedule.default(pipeline) if ignore_schedule else _schedule(definitions, pipeline)
     pipeline = _with_conditions(pipeline, schedule, definitions.arguments)
     there = {**names.arguments, **names.funcs}
@@ -153,7 +153,10 @@ def program(
 
 
 def _pipeline(
-    definitions: IncomingDefinitions, name: str | None, wanted: IncomingEstimates
+    definitions: IncomingDefinitions,
+    name: str | None,
+    known: Sequence[ParameterTable],
+    wanted: IncomingEstimates,
 ) -> Pipeline:
     """The pipeline of the outputs of a file.
 
@@ -161,7 +164,7 @@ def _pipeline(
         HalideImportError: it has parts that cannot come in.
     """
     problems = definitions.problems
-    given = estimates_of(definitions, wanted)
+    given = estimates_of(definitions, known, wanted)
     outputs = definitions.outputs()
     requirements = definitions.requirements()
     problems.stop()

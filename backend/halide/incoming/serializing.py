@@ -90,8 +90,8 @@ def _known(parameters: Mapping[str, Any]) -> Iterator[ParameterTable]:
         dimensions = []
         if parameter.is_buffer():
             for d in range(parameter.dimensions()):
-                low, extent, stride = facts[3 * d : 3 * d + 3]
-                dimensions.append(BufferConstraintTable(low, extent, stride, None, None))
+                count = len(_PARTS)
+                dimensions.append(BufferConstraintTable(*facts[count * d : count * d + count]))
         scalar = (None,) * 4 if parameter.is_buffer() else facts
         yield ParameterTable(
             True, parameter.is_buffer(), None, parameter.dimensions(), name, 0, tuple(dimensions),
@@ -99,15 +99,25 @@ def _known(parameters: Mapping[str, Any]) -> Iterator[ParameterTable]:
         )  # fmt: skip
 
 
+_PARTS = (
+    "min_constraint",
+    "extent_constraint",
+    "stride_constraint",
+    "min_constraint_estimate",
+    "extent_constraint_estimate",
+)
+"""What Halide knows of a dimension of an image, in the order of ``BufferConstraintTable``."""
+
+
 def _facts(parameter: Any) -> list[Any]:
     """Halide's expressions, perhaps undefined ones: of a scalar its default, its range and its
-    estimate; of an image the first coordinate, extent and stride of each dimension.
+    estimate; of an image the first coordinate, extent and stride of each dimension, and how large
+    it usually is.
     """
     if not parameter.is_buffer():
         asked = ("default_value", "min_value", "max_value", "estimate")
         return [getattr(parameter, fact)() for fact in asked]
-    parts = ("min_constraint", "extent_constraint", "stride_constraint")
-    return [getattr(parameter, p)(d) for d in range(parameter.dimensions()) for p in parts]
+    return [getattr(parameter, p)(d) for d in range(parameter.dimensions()) for p in _PARTS]
 
 
 def _as_nodes(expressions: Sequence[Any]) -> list[HalideNode | None]:

@@ -23,7 +23,10 @@ def derivations(
     steps: list[Derivation] = []
     waiting = list(roles.substitutes.values())
     while waiting:
-        ready = [one for one in waiting if _is_ready(one, known, places)]
+        # Halide clones a Func before it has wrappers; one for all readers leaves clones alone.
+        cloned = {one.of for one in waiting if not one.is_wrapper}
+        free = [one for one in waiting if not one.is_wrapper or one.of not in cloned]
+        ready = [one for one in free if _is_ready(one, known, places)]
         if not ready:
             break
         for one in ready:
