@@ -3,7 +3,8 @@
 They are the directives of the text form with four differences. Directives that add a Func stand
 alone, before all others. The inner loop that Halide makes for ``vectorize(x, 8)`` and similar
 directives has no name; if another directive needs its name, the directive becomes a split and a
-kind. Funcs with updates get an explicit ``compute_root()``, because Halide's default is inline.
+kind. Funcs that cannot be inlined get an explicit ``compute_root()``, because Halide's default is
+inline.
 Directives that only this library has are errors.
 """
 
@@ -59,7 +60,8 @@ def halide_calls(pipeline: Pipeline, schedule: Schedule) -> tuple[StageCalls, ..
             for given in lines:
                 mentioned = levels | _loops_split(given.calls)
                 calls = [c for one in given.calls for c in _expanded(function.name, one, mentioned)]
-                needs_root = not function.is_pure and function.name not in known.outputs
+                is_output = function.name in known.outputs
+                needs_root = not (is_output or known.may_inline(function.name))
                 is_first = stage == 0 and not _is_special(given)
                 if is_first and needs_root and not any(c.name in _LEVELS for c in calls):
                     calls.insert(0, DirectiveCall("compute_root"))

@@ -21,7 +21,7 @@ from spaces.model.algorithm.pipeline import Function, Pipeline, ReductionVar, St
 from spaces.model.algorithm.promises import limits
 from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind
 from spaces.model.expressions.definitions import RANDOM, expanded
-from spaces.model.expressions.expr import Expr, cast
+from spaces.model.expressions.expr import Const, Expr, cast
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.derivations import Derivation, RFactor
@@ -164,7 +164,7 @@ class Source:
             inputs = self._list(
                 self.name("buffer", one)
                 if isinstance(one, str)
-                else f"ExternFuncArgument(Expr({printer.text(one)}))"
+                else f"ExternFuncArgument({_as_expr(one, printer)})"
                 for one in code.arguments
             )
             types = self._list(f"type_of<{CPP_TYPES[str(type)]}>()" for type in function.types)
@@ -358,6 +358,11 @@ class Source:
             fresh=lambda: self._fresh("part"),
         )
         return printer.text(condition)
+
+
+def _as_expr(node: Expr, printer: Printer) -> str:
+    text = printer.text(node)
+    return text if isinstance(node, Const) else f"Expr({text})"
 
 
 def indented(line: str) -> str:

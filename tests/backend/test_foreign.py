@@ -361,8 +361,8 @@ def test_scalars_come_from_halide_and_go_there(library: str) -> None:
     made.params["negative"].set(True)
     found = np.array(made.funcs["out"].realize([30, 17]))
     assert (found == -(IMAGE[:17, :30].astype(np.int32) // 2) - 5).all()
-    assert "{shift, twice" not in (source := halide_source(filed.pipeline))
-    assert "ExternFuncArgument(Expr(shift)), twice, ExternFuncArgument(Expr(0.25f" in source
+    source = " ".join(halide_source(filed.pipeline).split())
+    assert "{ExternFuncArgument(Expr(shift)), twice, ExternFuncArgument(Expr(0.25f))," in source
     with pytest.raises(HalideImportError) as error:
         read_hlpipe(data, needs={"uot": known["needs"]["out"]}, cycles={"twice": 1})
     told = str(error.value)

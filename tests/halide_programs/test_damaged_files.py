@@ -12,8 +12,10 @@ import pytest
 
 from spaces import (
     CheckedSchedule,
+    DefinitionError,
     HalideFileError,
     HalideProgram,
+    Int32,
     compile_cpu,
     device,
     format_schedule,
@@ -25,6 +27,9 @@ from spaces.backend.halide.file.decoding import decode
 from spaces.backend.halide.file.flat_buffer import FlatBuffer
 from spaces.backend.halide.file.nodes import AddNode, IntImmNode
 from spaces.backend.halide.file.wire import Ref
+from spaces.backend.halide.incoming.operators import INTRINSICS, INTRINSICS_OF_CONDITIONS
+from spaces.backend.halide.incoming.problems import Unsupported
+from spaces.model.expressions.expr import constant
 from tests.differential.quick_code import quick_code
 from tests.examples import examples
 from tests.halide_programs.hostile import MEGABYTES, SECONDS, megabytes, tried
@@ -169,6 +174,20 @@ def test_a_vector_read_again_and_again_ends() -> None:
     reads = (buffer.numbers(whole, 0) for _ in range(10))
     with pytest.raises(HalideFileError, match="again and again"):
         list(reads)
+
+
+def test_intrinsics_of_other_operands_are_refused() -> None:
+    """A damaged file may say so. The caller makes each of these errors a problem of the file."""
+    value = constant(3, Int32)
+    for name, maker in {**INTRINSICS, **INTRINSICS_OF_CONDITIONS}.items():
+        refused = 0
+        for count in range(5):
+            try:
+                maker(Int32, [value] * count)
+            except (Unsupported, DefinitionError, TypeError, OverflowError):
+                refused += 1
+        assert refused or name == "concat_bits", name
+    assert "foreign" not in INTRINSICS
 
 
 def test_damaged_files_end_in_sentences() -> None:

@@ -180,10 +180,10 @@ def test_a_plugin_gives_funcs_the_directives_that_it_is_told(build: Run) -> None
         "photo.in(rows).compute_at(rows, x).vectorize(_1, 8)",
         "blur.tile(x, y, xo, yo, xi, yi, 64, 8, TailStrategy::GuardWithIf).fuse(xo, yo, t)"
         ".unroll(xi, 2).parallel(t)",
-        "hist.compute_at(blur, t).store_root().hoist_storage_root().async_().ring_buffer(2)",
+        "hist.compute_at(blur, t).store_root().hoist_storage_root().async().ring_buffer(2)",
         "hist_intm.update(0).vectorize(x, 4).reorder(u, x_v, x)",
-        "rows.compute_root().store_in(MemoryType::Heap).reorder_storage(y, x).align_storage(x, 32)"
-        ".align_bounds(x, 4, 2).memoize().reorder(y, x).never_partition(x)",
+        "rows.compute_root().store_in(MemoryType::Heap).memoize().reorder_storage(y, x)"
+        ".align_storage(x, 32).align_bounds(x, 4, 2).reorder(y, x).never_partition(x)",
     ]
     assert format_schedule(found.schedule, found.pipeline).splitlines() == lines
 

@@ -64,7 +64,24 @@ def _logical(of_bits: str, of_conditions: str) -> OperatorMaker:
     return lambda type, args: operation(of_conditions if type.is_bool else of_bits, type, args)
 
 
+def _taking(count: int, maker: OperatorMaker) -> OperatorMaker:
+    """What takes so many operands; a damaged file may have others."""
+
+    def made(type: Type, args: Sequence[Expr]) -> Expr:
+        if len(args) != count:
+            raise Unsupported(f"it has {len(args)} operands, and Halide gives it {count}.")
+        return maker(type, args)
+
+    return made
+
+
 def _first(type: Type, args: Sequence[Expr]) -> Expr:
+    return args[0]
+
+
+def _first_of_some(type: Type, args: Sequence[Expr]) -> Expr:
+    if not args:
+        raise Unsupported("it has no operands.")
     return args[0]
 
 
@@ -121,26 +138,26 @@ def _rest_to_zero(type: Type, args: Sequence[Expr]) -> Expr:
 
 _SAME = frozenset(LANGUAGE) - {
     *FLOAT_FUNCTIONS,
-    *("abs", "select", "undef", "require", "likely_at"),
+    *("abs", "select", "undef", "require", "likely_at", "foreign"),
     *("random_uint", "random_int", "random_float", "is_nan", "is_inf", "is_finite"),
 } | {"round"}
 """Intrinsics that this library has under their own names."""
 
 INTRINSICS: Mapping[str, OperatorMaker] = {
     **{name: _named(name) for name in sorted(_SAME)},
-    "abs": _magnitude,
+    "abs": _taking(1, _magnitude),
     "bitwise_and": _logical("bit_and", "and"),
     "bitwise_or": _logical("bit_or", "or"),
     "bitwise_xor": _logical("bit_xor", "ne"),
     "bitwise_not": _logical("bit_not", "not"),
     "concat_bits": _joined,
-    "div_round_to_zero": _quotient_to_zero,
-    "extract_bits": _extracted,
+    "div_round_to_zero": _taking(2, _quotient_to_zero),
+    "extract_bits": _taking(2, _extracted),
     "if_then_else": _choice,
-    "memoize_expr": _first,
-    "mod_round_to_zero": _rest_to_zero,
-    "promise_clamped": _kept_inside,
-    "unsafe_promise_clamped": _kept_inside,
+    "memoize_expr": _first_of_some,
+    "mod_round_to_zero": _taking(2, _rest_to_zero),
+    "promise_clamped": _taking(3, _kept_inside),
+    "unsafe_promise_clamped": _taking(3, _kept_inside),
     **{
         f"strict_{name}": _named(name)
         for name in ("add", "sub", "mul", "div", "min", "max", "eq", "le", "lt")
@@ -150,7 +167,7 @@ INTRINSICS: Mapping[str, OperatorMaker] = {
 
 INTRINSICS_OF_CONDITIONS: Mapping[str, OperatorMaker] = {
     **INTRINSICS,
-    **dict.fromkeys(("promise_clamped", "unsafe_promise_clamped"), _first),
+    **dict.fromkeys(("promise_clamped", "unsafe_promise_clamped"), _taking(3, _first)),
 }
 """The same in the condition of an update. What is promised there holds where the condition does:
 `rfactor` tests so whether a place lies inside of the domain.
