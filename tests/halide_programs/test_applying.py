@@ -305,7 +305,7 @@ def test_a_file_is_written_that_halide_reads_back(tmp_path: Path, monkeypatch) -
         if text is TILED:
             assert found.schedule == schedule
     read = hl.deserialize_pipeline(str(tmp_path / "sent.hlpipe"))
-    assert [func.name() for func in read.outputs()] == ["blur"]
+    assert [func.name().split("$")[0] for func in read.outputs()] == ["blur"]
     monkeypatch.setattr(hl, "deserialize_pipeline", lambda _: to_halide(sent).pipeline)
     with pytest.raises(AppliedOtherwiseError, match="The schedule adds"):
         write_hlpipe(tmp_path / "other.hlpipe", sent, parse_schedule(COPIED, sent))
