@@ -53,7 +53,7 @@ def test_the_page_says_what_was_found(report):
 def test_numbers_are_json(report):
     told = report.json()
     assert told["funnel"]["stages"][0] == {
-        "name": "candidates", "count": 49, "lost": {"not proposed": 37},
+        "name": "made", "count": 64, "lost": {"without a cost": 15},
     }  # fmt: skip
     assert told["standing"][0]["number"] == 7
     assert told["progress"][3]["milliseconds"] is None
