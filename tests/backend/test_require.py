@@ -63,9 +63,9 @@ SIZES = {"f": [WIDTH, HEIGHT - 1]}
 
 
 @cache
-def compiled(text: str, algorithm: Pipeline = DARK) -> CompiledPipeline:
+def compiled(text: str, algorithm: Pipeline = DARK, threads: int = 2) -> CompiledPipeline:
     checked = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
-    return compile_cpu(checked, threads=2)
+    return compile_cpu(checked, threads=threads)
 
 
 @settings(max_examples=examples(30), deadline=None)
@@ -94,7 +94,7 @@ def test_stopping_keeps_no_memory() -> None:
     bright = IMAGE.copy()
     bright[-1, -1] = 255
     for text in ON_CPU[3:]:
-        program = compiled(text)
+        program = compiled(text, threads=1)  # each thread keeps its own blocks
         program.run({"input": IMAGE}, sizes=SIZES)
         kept = []
         for _ in range(30):

@@ -37,7 +37,7 @@ from spaces.model.directives.directives import schedule
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind
-from tests.differential import check, runner
+from tests.differential import runner, verdict_checks
 from tests.differential.cases import CLASSES, SHARED, draw, subject_of
 from tests.differential.check import Fuzzer
 from tests.differential.claims import unclassified
@@ -52,7 +52,7 @@ from tests.differential.smallest import smallest
 from tests.differential.subjects import EXACT, ODD, Subject, subject
 from tests.differential.summary import Summary
 from tests.differential.test_regressions import IMAGE, PLACE, window_sum
-from tests.differential.verdict_checks import CASES_PROVEN, PROVEN, REFUTED
+from tests.differential.verdict_checks import CASES_PROVEN, PROVEN, REFUTED, accepted
 from tests.examples import examples
 
 SEED, ALL = 20, 400
@@ -154,7 +154,7 @@ def test_interpreted_host_programs_compute_what_emulated_ones_do(kind: str) -> N
     rng = random.Random(f"called {kind}")
     while True:
         oracle, verdict = legal_on_gpu(rng, kind)
-        size = check._accepted(oracle, verdict)
+        size = accepted(oracle, verdict)
         parts = [c for c in schedule_constructs(verdict.schedule) if c.startswith("host: ")]
         if parts and size is not None:
             break
@@ -173,7 +173,7 @@ def test_a_refuted_obligation_is_a_failing_case(monkeypatch: pytest.MonkeyPatch)
     assert proven.runs[PROVEN] > 0
     refuted = Refuted(Counterexample({}, {"f.s0.x": 1}, {}, "f", (1,)))
     wrong = ProofReport((evolve(unlisted(), outcome=refuted),))
-    monkeypatch.setattr(check, "prove", lambda *_, **__: wrong)
+    monkeypatch.setattr(verdict_checks, "prove", lambda *_, **__: wrong)
     assert REFUTED in fuzzer.check(legal).mismatch
 
 

@@ -20,7 +20,7 @@ CASES = examples(100, fewest=40)
 def test_mutated_texts_are_read_or_refused(family: str) -> None:
     ends: Counter[str] = Counter()
     for number in range(1, CASES + 1):
-        case = draw_case(1, number, family)
+        case = draw_case(2, number, family)
         if case.kind != "command":
             ends[check(case)] += 1
     assert {"refused", "legal", "illegal"} <= ends.keys()

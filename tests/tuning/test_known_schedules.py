@@ -145,7 +145,7 @@ def test_results_of_an_earlier_version_count(
 ) -> None:
     older = evolve(this_machine(CPU), library="0.0.1", llvm="1.0.0")
     with monkeypatch.context() as patch:
-        patch.setattr("spaces.tuning.study.this_machine", lambda target: older)
+        patch.setattr("spaces.tuning.opened_study.this_machine", lambda target: older)
         told(store, 1, {8: 0.5})
     told(store, 1, {16: 0.9})
     assert len(store.studies()) == 2
@@ -169,7 +169,7 @@ def test_this_machine_comes_before_faster_ones(
 ) -> None:
     other = evolve(this_machine(CPU), processor=OTHER)
     with monkeypatch.context() as patch:
-        patch.setattr("spaces.tuning.study.this_machine", lambda target: other)
+        patch.setattr("spaces.tuning.opened_study.this_machine", lambda target: other)
         told(store, 1, {8: 0.01})
     assert found(store) == by_hand(8)  # better than none
     told(store, 2, {16: 5.0}, pipe=blur(80, 64))

@@ -35,7 +35,7 @@ PROOFS = (
         "not isinstance(outcome, Proven)",
         "not isinstance(outcome, Proven | Refuted)",
         "Only what the solver gives up on counts as undecided.",
-        ("windows/test_drawn.py", "test_examples.py"),
+        ("sliding_windows/test_drawn.py", "test_examples.py"),
     ),
     Mutant(
         "races-not-asked",

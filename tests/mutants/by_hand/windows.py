@@ -20,7 +20,7 @@ WINDOWS = (
         "() if left is None else judge(ask_proofs(left), sizes).violations",
         "()",
         "Verify believes the nest that what it keeps is there.",
-        ("windows/test_drawn.py", "test_examples.py"),
+        ("sliding_windows/test_drawn.py", "test_examples.py"),
     ),
     Mutant(
         "folds-on-trust",
@@ -28,7 +28,7 @@ WINDOWS = (
         "[*sliding(subject), *folding(subject)]",
         "[*sliding(subject)]",
         "Verify believes the nest that folds overwrite nothing too early.",
-        ("windows/test_drawn.py", "test_examples.py"),
+        ("sliding_windows/test_drawn.py", "test_examples.py"),
     ),
     Mutant(
         "one-row-computed-twice",

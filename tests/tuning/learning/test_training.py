@@ -74,7 +74,7 @@ def test_an_untrained_hybrid_costs_what_reuse_costs() -> None:
 
 
 def test_ten_schedules_by_heart(ten) -> None:
-    options = Training(steps=300, decay=0.0, rate=0.01, loss="ranking")
+    options = Training(steps=600, decay=0.0, rate=0.01, loss="ranking")
     trained = train(ten, options)
     costs = log_costs(trained.network, Group.of(ten.examples))
     assert list(np.argsort(np.argsort(costs))) == list(SHUFFLED)
