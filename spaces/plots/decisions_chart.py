@@ -35,7 +35,9 @@ def decisions_chart(table: DecisionTable, title: str) -> Parallel | None:
         return None
     top = Look(f"the {table.ranking.best} {BEST}", BLUE, "line")
     winner = Look(f"the {table.ranking.best}", GREEN, "line")
-    end = ranked_axis(table.ranking.quantity, [one.value for one in table.rows])
+    values = [one.value for one in table.rows]
+    by_hand = [one.value for one in table.rows if one.is_by_hand]
+    end = ranked_axis(table.ranking.quantity, values, by_hand)
     scales = [_value_places(column) for column in columns]
     axes = [
         ParallelAxis(_heading(column), _value_ticks(scale))

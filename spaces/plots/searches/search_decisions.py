@@ -18,7 +18,7 @@ BY_COST = RankingWords(
     quantities="costs",
     best="cheapest",
     worse="dearer",
-    others="schedules by hand and earlier ones",
+    others="other schedules of this page",
     rows="a schedule: found, by hand, or the cheapest for a while",
 )
 """Schedules of a search are ranked by their costs."""
