@@ -14,6 +14,7 @@ from bench import (
     cost_quality,
     gpu_found,
     gpu_static,
+    profile_overhead,
     spaces,
     tuned,
 )
@@ -27,6 +28,7 @@ AGAINST_AUTOSCHEDULERS = "against_autoschedulers"
 AGAINST_GPU_AUTOSCHEDULERS = "against_gpu_autoschedulers"
 GPU_FOUND = "gpu_found"
 GPU_STATIC = "gpu_static"
+PROFILE_OVERHEAD = "profile_overhead"
 TUNED = "tuned"
 BY_APP = {
     AGAINST_HALIDE: against_halide,
@@ -34,6 +36,7 @@ BY_APP = {
     AGAINST_GPU_AUTOSCHEDULERS: against_gpu_autoschedulers,
     GPU_FOUND: gpu_found,
     GPU_STATIC: gpu_static,
+    PROFILE_OVERHEAD: profile_overhead,
     TUNED: tuned,
 }
 """Those that can measure some apps alone."""
@@ -50,6 +53,7 @@ NAMES = (
     GPU_STATIC,
     TUNED,
     "against_blas",
+    PROFILE_OVERHEAD,
     "throughput",
     "formal",
     "chains",

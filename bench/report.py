@@ -18,6 +18,7 @@ from bench import (
     gpu_static,
     halide_pipelines,
     planted,
+    profile_overhead,
 )
 from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.cost_quality.measured_sets import MeasuredSet
@@ -112,6 +113,7 @@ def tables() -> str:
     gpus = (*on_gpu, _gpu_autoschedulers, *found, _gpu_static)
     away = (_gallery,) if gallery.FILE.exists() else ()
     searches = (_autoschedulers, *away, *gpus, _spaces, _quality, _first_found)
+    counters = (_counters,) if (RESULTS / "profile_overhead.json").exists() else ()
     both_ways = (_both_ways,) if (RESULTS / "halide_pipelines.json").exists() else ()
     parts = (
         _speed,
@@ -121,6 +123,7 @@ def tables() -> str:
         _blas,
         _formal,
         _throughput,
+        *counters,
         _growth,
         _machine,
         _trust,
@@ -343,6 +346,12 @@ the verdict, lowering and LLVM. `cost / at root` compares the schedule found wit
 the first schedule of the search.\
 """
 """What the table of chains shows, printed above it."""
+
+
+def _counters() -> str:
+    results = _load("profile_overhead")["results"]
+    table = _table(profile_overhead.HEADS, profile_overhead.rows(results))
+    return f"{profile_overhead.WHAT}\n\n{table}\n\n{profile_overhead.verdict(results)}"
 
 
 def _growth() -> str:

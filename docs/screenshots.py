@@ -54,14 +54,18 @@ TRIALS = 60
 """The trials of the study whose page is looked at; a store in the folder keeps them."""
 
 
-def reports() -> dict[str, spaces.Report | spaces.StudyReport]:
-    """The pages to look at: a schedule with its times, two schedules, an illegal one, a study."""
+def reports() -> dict[str, spaces.Report | spaces.StudyReport | spaces.SearchReport]:
+    """The pages to look at: a schedule with its times, two schedules, an illegal one, a study, and
+    two searches.
+    """
     cpu, gpu = _judged("unsharp", "cpu", "cpu"), _judged("unsharp", "gpu", "sm_80")
     return {
         "one": spaces.report(cpu, names=("cpu", ""), profiles=(spaces.profile(cpu), None)),
         "two": spaces.report(cpu, gpu, names=("cpu", "gpu")),
         "illegal": spaces.report(_judged("harris", "gpu", "cpu"), names=("gpu", "")),
         "study": spaces.study_report(_study("unsharp")),
+        "search": _search("unsharp", "cpu", "cpu"),
+        "search_gpu": _search("harris", "gpu", "sm_80"),
     }
 
 
@@ -113,6 +117,14 @@ def _study(app: str) -> spaces.Study:
     assert isinstance(checked, spaces.CheckedSchedule)  # the app's own
     store = FOLDER / f"{app}.sqlite"
     return spaces.tune(checked.pipeline, store=store, trials=TRIALS, start=[checked.schedule])
+
+
+def _search(app: str, schedule: str, device: str) -> spaces.SearchReport:
+    checked = _judged(app, schedule, device)
+    assert isinstance(checked, spaces.CheckedSchedule)  # the app's own
+    space = spaces.ScheduleSpace(checked.pipeline, checked.device)
+    done = spaces.best(spaces.search(space, limits=spaces.Limits(top=5)))
+    return spaces.search_report(done, space, by_hand={schedule: checked.schedule})
 
 
 def main() -> None:

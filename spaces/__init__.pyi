@@ -611,26 +611,35 @@ from spaces.tuning.recorded import (
     RecordedMeasurer as RecordedMeasurer,
 )
 
-# Plots of studies
+# Plots of searches and studies
+from spaces.plots.searches.search_record import (
+    search_record as search_record,
+    SearchRecord as SearchRecord,
+    PricedSchedule as PricedSchedule,
+)
+from spaces.plots.searches.search_charts import (
+    search_plot as search_plot,
+    SearchPlotKind as SearchPlotKind,
+)
+from spaces.plots.searches.search_funnel import search_funnel as search_funnel
+from spaces.plots.searches.search_decisions import search_decisions as search_decisions
 from spaces.tuning.plots.study_record import (
     study_record as study_record,
     StudyRecord as StudyRecord,
 )
-from spaces.tuning.plots.plot import (
-    study_plot as study_plot,
+from spaces.tuning.plots.plot import study_plot as study_plot
+from spaces.plots.plot import (
     Plot as Plot,
     NothingToPlotError as NothingToPlotError,
 )
 from spaces.tuning.plots.kinds import PlotKind as PlotKind
-from spaces.tuning.plots.figures import PlotsUnavailable as PlotsUnavailable
+from spaces.plots.figures import PlotsUnavailable as PlotsUnavailable
 from spaces.tuning.plots.progress import study_progress as study_progress
 from spaces.tuning.plots.funnel import study_funnel as study_funnel
 from spaces.tuning.plots.predictions import study_predictions as study_predictions
 from spaces.tuning.plots.standing import study_standings as study_standings
-from spaces.tuning.plots.decisions import (
-    study_decisions as study_decisions,
-    shared_by_best as shared_by_best,
-)
+from spaces.tuning.plots.decisions import study_decisions as study_decisions
+from spaces.plots.decisions import shared_by_best as shared_by_best
 
 # Pages
 from spaces.pages.report import (
@@ -640,6 +649,10 @@ from spaces.pages.report import (
 from spaces.pages.study_report import (
     study_report as study_report,
     StudyReport as StudyReport,
+)
+from spaces.pages.search_report import (
+    search_report as search_report,
+    SearchReport as SearchReport,
 )
 
 # Apps

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("halide", reason="the extra `halide` is not installed")
 
-from bench import report
+from bench import profile_overhead, report
 from bench.against_halide import KEEPING, apart, variables
 
 ROOT = Path(__file__).parents[1]
@@ -74,6 +74,24 @@ def test_the_pages_have_the_tables_of_the_results(tmp_path):
     report.renew_pages(tmp_path)
     for name in PAGES:
         assert (tmp_path / name).read_text("utf-8") == (ROOT / name).read_text("utf-8")
+
+
+def test_overhead_is_the_median_of_ratios_of_rounds():
+    """Ten rounds: the interval of 95 % leaves out one at each end (the sign test)."""
+    plain = [1.0] * 10
+    counting = [1.5, 1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07, 0.9]
+    assert profile_overhead.overhead(plain, counting) == [0.035, 0.0, 0.07]
+    apps = {
+        "calm": {"plain_ms": 1.0, "profiled_ms": 1.01, "overhead": [0.01, 0.0, 0.02],
+                 "timed": 2, "within": 0},
+        "busy": {"plain_ms": 1.0, "profiled_ms": 1.09, "overhead": [0.09, 0.08, 0.1],
+                 "timed": 3, "within": 1},
+    }  # fmt: skip
+    found = profile_overhead.rows({"apps": apps})
+    assert found[1] == ("busy", 1.0, 1.09, "9.0% (8.0% to 10.0%)", 3, 1)
+    assert found[2][3] == "5.0%"
+    assert profile_overhead.verdict({"apps": apps}) == "Above 5%: busy."
+    assert "No app" in profile_overhead.verdict({"apps": {"calm": apps["calm"]}})
 
 
 def test_what_computes_something_else_is_not_measured():

@@ -13,9 +13,10 @@ from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.study_choice import StudyChoice, read_study
 from spaces.apps.errors import CommandError
 from spaces.model.amounts import amount
-from spaces.tuning.plots.figures import PlotsUnavailable
+from spaces.plots.figures import PlotsUnavailable
+from spaces.plots.plot import NothingToPlotError
 from spaces.tuning.plots.kinds import PlotKind
-from spaces.tuning.plots.plot import NothingToPlotError, study_plot
+from spaces.tuning.plots.plot import study_plot
 
 FOLDER = Path("plots")
 """The folder of those who name none."""

@@ -181,8 +181,7 @@ def _judged(app: App, pipeline: Pipeline, name: str, on: str) -> Verdict:
 
 def _device_of(schedule: Schedule) -> Device:
     """The CPU; for a schedule with GPU loops the GPU that is present, or a usual one."""
-    stages = (stage for entry in schedule.funcs for stage in entry.stages)
-    if not any(loop.kind.is_gpu for stage in stages for loop in stage.loops):
+    if not schedule.has_gpu_loops:
         return device(CPU)
     try:
         return device(GPU)

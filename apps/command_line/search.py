@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import attrs
@@ -15,6 +16,7 @@ from spaces.apps.command_line.collected import Collected
 from spaces.apps.command_line.completion import strategy_names
 from spaces.apps.command_line.console import line, table
 from spaces.apps.command_line.cost_models import Cost, given_model, json_cost
+from spaces.apps.command_line.hand_schedules import hand_schedules
 from spaces.apps.command_line.options import MOST, AppName, Seed
 from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.progress import Reporter
@@ -22,22 +24,15 @@ from spaces.apps.command_line.space import (
     SpaceArguments,
 )
 from spaces.apps.errors import CommandError, Interrupted, WrongUsage
+from spaces.apps.files import check_writable, write_text
 from spaces.backend.cuda.errors import CudaUnavailable
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostModel, UncertainModel
 from spaces.cost.price import read_parts
 from spaces.cost.registry import default_model
-from spaces.enumerate.search.events import (
-    Certificate,
-    Done,
-    Ending,
-    Event,
-    Expanded,
-    Found,
-    Improved,
-    Scored,
-)
+from spaces.enumerate.search.done_sentences import ending_sentence, proof_sentence
+from spaces.enumerate.search.events import Done, Event, Expanded, Found, Improved, Scored
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.optuna_search import OptunaUnavailableError
 from spaces.enumerate.search.registry import DEFAULT, UnknownStrategyError
@@ -50,6 +45,7 @@ from spaces.model.amounts import amount
 from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
+from spaces.pages.search_report import search_report
 from spaces.tuning.compiler_ranking import CompiledSchedule, rank_by_compiler
 
 StrategyName = Annotated[
@@ -80,6 +76,16 @@ Seconds = Annotated[
 ]
 
 
+Page = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Also write a page about what was found to this file, with the schedules of the app "
+        "beside.",
+        show_default="none",
+    ),
+]
 Compiler = Annotated[
     bool,
     typer.Option(
@@ -90,15 +96,6 @@ Compiler = Annotated[
 ]
 
 
-ENDINGS: Mapping[Ending, str] = {
-    "finished": "The search finished after {:.1f} s.",
-    "no tried change is cheaper": "The search ended after {:.1f} s: no change that it tried makes "
-    "the first schedule cheaper.",
-    "cut": "The search was cut after {:.1f} s, before its end.",
-}
-"""What is said about the end of a search, with its seconds."""
-
-
 @command(
     "search",
     "Search for the cheapest schedules.",
@@ -106,6 +103,7 @@ ENDINGS: Mapping[Ending, str] = {
     "search blur --device sm_80 --cost occupancy --strategy beam",
     "search toy_sum --cost my_model.py:price --strategy exhaustive",
     "search sgemm --options everything --seconds 30",
+    "search unsharp --top 5 -o search.html",
     "search theirs.hlpipe:out=640x480 --keep own",
 )
 def search(
@@ -118,9 +116,12 @@ def search(
     apart: Apart = 1,
     seconds: Seconds = None,
     compiler: Compiler = False,
+    output: Page = None,
     as_json: AsJson = False,
 ) -> None:
     """Search for the cheapest schedules."""
+    if output is not None:
+        check_writable(output)
     searched = find(app)
     space = asked.make_space(searched)
     if compiler and not isinstance(space.device, GpuDevice):
@@ -149,6 +150,11 @@ def search(
         best = tuple(one.found for one in compiled)
         done = attrs.evolve(done, best=best, certificate=None)
     chances = _chances(space.pipeline, done.best, chosen)
+    page = None
+    if output is not None:
+        by_hand = hand_schedules(searched, space.pipeline, space.device)
+        page = search_report(done, space, chosen, by_hand, model_name=cost)
+        write_text(output, page.html)
     if as_json:
         counted = [_json_kernels(one) for one in compiled] or [{}] * len(done.best)
         found = [
@@ -172,11 +178,15 @@ def search(
             "certificate": done.certificate and attrs.asdict(done.certificate),
             "schedules": found,
         }  # fmt: skip
+        if page is not None:
+            report |= {"page": str(output), "bytes": len(page.html.encode())}
         line(json.dumps(report, indent=2))
     else:
         show_found(done, space.pipeline, chances)
         if compiled:
             show_compiled(compiled)
+        if page is not None:
+            line(f"Wrote {output} ({len(page.html.encode()) / 1000:.0f} KB).")
     events.stop()
 
 
@@ -251,26 +261,11 @@ def show_found(done: Done, pipeline: Pipeline, chances: Sequence[float | None] =
         f"{amount(done.structures, 'structure')}, "
         f"{amount(done.choices, 'choice of tile sizes', 'choices of tile sizes')} scored"
     )
-    line(ENDINGS[done.ending].format(done.seconds))
-    if done.certificate is not None:
-        line(_proof(done.certificate, done.best))
-    show_ranking(done, pipeline, chances)
-
-
-def _proof(certificate: Certificate, best: Sequence[Found]) -> str:
-    """A sentence that says how near the best schedules are to the cheapest ones."""
-    proven, bound = certificate.proven, certificate.bound
-    if proven == len(best):
-        which = "this one" if proven == 1 else f"these {proven}"
-        return f"Proven: no schedule with another structure costs less than {which}."
-    limit = f"no schedule of the space costs less than {bound:.4g}"
+    line(ending_sentence(done))
+    proven = proof_sentence(done)
     if proven:
-        which = "first is" if proven == 1 else f"first {proven} are"
-        return f"Proven: {limit}. Of the list, the {which} certainly the cheapest."
-    cost = best[0].cost
-    if not 0 < cost < math.inf:
-        return f"Proven: {limit}."
-    return f"Proven: {limit}, {(cost - bound) / cost:.1%} below the first of the list."
+        line(proven)
+    show_ranking(done, pipeline, chances)
 
 
 def show_ranking(done: Done, pipeline: Pipeline, chances: Sequence[float | None] = ()) -> None:

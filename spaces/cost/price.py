@@ -125,10 +125,11 @@ def price(
     cost = float(batch.full(made.cost(batch)))
     parts = read_parts(made, batch.features) if isinstance(made, PartedModel) else {}
     found = sorted((PricePart(*name, one) for name, one in parts.items()), key=lambda p: -p.cost)
-    return SchedulePrice(_name(model or default_model(checked.device)), cost, tuple(found))
+    return SchedulePrice(name_of_model(model or default_model(checked.device)), cost, tuple(found))
 
 
-def _name(model: str | CostModel | CostFunction) -> str:
+def name_of_model(model: str | CostModel | CostFunction) -> str:
+    """What a reader calls a cost model: its name, or that of its function or class."""
     return model if isinstance(model, str) else getattr(model, "__name__", type(model).__name__)
 
 

@@ -81,7 +81,8 @@ def _sentence(facts: ScheduleFacts, profile: Profile | None) -> Markup:
         told.append(
             f"A run takes {shown_seconds(profile.plain_seconds)} on {profile.threads} "
             f"{'thread' if profile.threads == 1 else 'threads'} of this machine (mean of "
-            f"{profile.runs} runs). Times are those of all threads together."
+            f"{profile.runs} runs); counters add {shown_share(max(profile.overhead, 0.0))} to it. "
+            "Times of Funcs are those of all threads together."
         )
         odd = list(odd_funcs(facts, profile))
         if odd:

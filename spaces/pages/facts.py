@@ -15,8 +15,9 @@ from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.features.features import Features
-from spaces.cost.features.records import FuncFeatures, LoopKey, StageFeatures
+from spaces.cost.features.records import FuncFeatures, KernelFeatures, LoopKey, StageFeatures
 from spaces.cost.features.structure_features import occupancy_on, parallel_iterations
+from spaces.cost.gpu.transactions import kernel_transactions
 from spaces.cost.price import SchedulePrice, price
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array
@@ -142,22 +143,44 @@ class FuncFact:
 
 
 @frozen
-class KernelFact:
-    """A GPU kernel.
+class TransactionFact:
+    """What all threads of a kernel do with memory, as the model ``occupancy`` counts it.
 
     Attributes:
+        loads: transactions that load from global memory.
+        stores: transactions that store to global memory.
+        local: transactions with local memory.
+        shared_loads: loads of single threads from shared memory.
+    """
+
+    loads: Amount
+    stores: Amount
+    local: Amount
+    shared_loads: Amount
+
+
+@frozen
+class KernelFact:
+    """A GPU kernel, named by the stage whose block loops it has.
+
+    Attributes:
+        name: the Func of that stage.
+        stage: 0 for its pure stage, n for its update n - 1.
         block: the threads of a block along x, y and z.
         blocks: the blocks of the grid.
+        transactions: what it does with memory; None on a CPU.
         occupancy: the warps that a multiprocessor holds, as a share of the most; a thread is
             assumed to take 64 registers, fewer in large blocks. None on a CPU.
     """
 
     name: str
+    stage: int
     blocks: Amount
     block: tuple[Amount, Amount, Amount]
     shared_bytes: Amount
     private_bytes: Amount
     occupancy: float | None = None
+    transactions: TransactionFact | None = None
 
 
 @frozen
@@ -210,18 +233,31 @@ def schedule_facts(checked: CheckedSchedule) -> ScheduleFacts:
     funcs = tuple(
         _func(one, pipeline, followed, device, features, priced) for one in pipeline.functions
     )
-    kernels = tuple(
-        KernelFact(
-            one.func,
-            number(one.blocks),
-            (number(one.block[0]), number(one.block[1]), number(one.block[2])),
-            number(one.shared_bytes),
-            number(one.private_bytes),
-            number(occupancy_on(device, one)) / 100 if isinstance(device, GpuDevice) else None,
-        )
-        for one in features.kernels
-    )
+    kernels = tuple(_kernel(one, features, device) for one in features.kernels)
     return ScheduleFacts(pipeline, followed, device, funcs, kernels, priced, features)
+
+
+def _kernel(kernel: KernelFeatures, features: Features, device: Device) -> KernelFact:
+    held, moved = None, None
+    if isinstance(device, GpuDevice):
+        held = number(occupancy_on(device, kernel)) / 100
+        found = kernel_transactions(features, kernel, device)
+        moved = TransactionFact(
+            number(found.loads),
+            number(found.stores),
+            number(found.local),
+            number(found.shared_loads),
+        )
+    return KernelFact(
+        kernel.func,
+        kernel.stage,
+        number(kernel.blocks),
+        (number(kernel.block[0]), number(kernel.block[1]), number(kernel.block[2])),
+        number(kernel.shared_bytes),
+        number(kernel.private_bytes),
+        held,
+        moved,
+    )
 
 
 def number(value: SymbolicNumber) -> Amount:

@@ -8,12 +8,16 @@ from typing import Any
 import attrs
 from attrs import frozen
 
+from spaces.backend.compile import compile_cpu
+from spaces.backend.compile_gpu import compile_gpu
 from spaces.backend.profiling.profile import Profile
+from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, Verdict
 from spaces.constraints.obligations.records import ProofReport
 from spaces.constraints.repairs.repair import repair
 from spaces.model.articles import shown_kind
-from spaces.pages.generated import generated_code
+from spaces.pages.counted_kernels import count_kernels
+from spaces.pages.generated import cpu_code, gpu_code
 from spaces.pages.plain import plain
 from spaces.pages.schedule_page import ShownSchedule, schedule_page
 from spaces.pages.small_run import small_run
@@ -58,7 +62,8 @@ def report(
     seconds: float = 2.0,
 ) -> Report:
     """A page about a schedule: its Funcs and loops, its storage and costs, the rules that it meets,
-    a small run step by step, and the generated code. Of an illegal schedule, its violations at
+    a small run step by step, and the generated code. Of a schedule for a GPU its kernels, too, with
+    their registers where NVIDIA's compiler is present. Of an illegal schedule, its violations at
     their places and the nearest legal schedule.
 
     Args:
@@ -93,8 +98,13 @@ def report(
 
 def _side(verdict: Verdict, name: str, profile: Profile | None, seconds: float) -> ShownSchedule:
     if isinstance(verdict, CheckedSchedule):
-        codes, run = generated_code(verdict), small_run(verdict)
-        return ShownSchedule(name, verdict, profile, run=run, codes=codes)
+        run = small_run(verdict)
+        if isinstance(verdict.device, CpuDevice):
+            codes = cpu_code(compile_cpu(verdict))
+            return ShownSchedule(name, verdict, profile, run=run, codes=codes)
+        compiled = compile_gpu(verdict)
+        codes, counted = gpu_code(compiled), count_kernels(compiled)
+        return ShownSchedule(name, verdict, profile, run=run, codes=codes, counted=counted)
     side = ShownSchedule(name, verdict)
     judged = side.judged
     mended = repair(judged.pipeline, judged.schedule, judged.device, seconds=seconds)
@@ -107,6 +117,9 @@ def _as_json(side: ShownSchedule) -> dict[str, Any]:
     if side.facts is not None:
         found["funcs"] = [plain(attrs.asdict(fact)) for fact in side.facts.funcs]
         found["kernels"] = [plain(attrs.asdict(one)) for one in side.facts.kernels]
+        if side.counted is not None:
+            counted = side.counted.kernels.items()
+            found["registers"] = {name: plain(attrs.asdict(one)) for name, one in counted}
         price = side.facts.price
         found["price"] = None if price is None else {"model": price.model, "cost": price.cost}
     if side.profile is not None:

@@ -13,8 +13,8 @@ from spaces.constraints.legality.margins import margins
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal, JudgedSchedule
 from spaces.constraints.obligations.records import ProofReport
 from spaces.constraints.repairs.repair import Repair
-from spaces.markup.element import Child, Markup, joined, table, tag
-from spaces.markup.quantities import shown_bytes, shown_count, shown_seconds, shown_share
+from spaces.markup.element import Markup, joined, tag
+from spaces.markup.quantities import shown_bytes, shown_seconds
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.nest.splits import OrderError
@@ -23,13 +23,16 @@ from spaces.model.schedules.levels import LevelError
 from spaces.model.writing.text import format_schedule, written_lines
 from spaces.pages.code_view import GeneratedCode, code_view
 from spaces.pages.cost_view import cost_view
+from spaces.pages.counted_kernels import CountedKernels
 from spaces.pages.detail import DETAILS, Detail
 from spaces.pages.difference_view import difference_view
 from spaces.pages.facts import ScheduleFacts, caches, schedule_facts
 from spaces.pages.func_view import func_views
 from spaces.pages.graph_view import graph_view
+from spaces.pages.kernel_view import kernel_view
 from spaces.pages.nest_view import nest_view
 from spaces.pages.page import Section, whole_page
+from spaces.pages.page_head import shown_sizes, tile_row
 from spaces.pages.proof_view import proof_view
 from spaces.pages.rule_view import rule_view
 from spaces.pages.run_view import run_view
@@ -66,6 +69,7 @@ class ShownSchedule:
         repair: the nearest legal schedule to an illegal one.
         run: its run at a small size.
         codes: the code that is generated for it.
+        counted: the registers of its kernels; None for a CPU, and if the compiler was not asked.
         facts: its numbers; None if it is illegal.
     """
 
@@ -76,6 +80,7 @@ class ShownSchedule:
     repair: Repair | None = None
     run: SmallRun | None = None
     codes: tuple[GeneratedCode, ...] = ()
+    counted: CountedKernels | None = None
     facts: ScheduleFacts | None = field(init=False)
 
     @facts.default
@@ -143,11 +148,7 @@ def _in_columns(sides: Sequence[ShownSchedule], shown: Sequence[Markup | None]) 
 
 def _head(sides: Sequence[ShownSchedule], detail: Detail) -> Markup:
     pipeline = sides[0].judged.pipeline
-    sizes = ", ".join(
-        f"{one.buffer} {' × '.join(str(extent) for _, extent in one.ranges)}"
-        for one in pipeline.estimates[:8]
-    )
-    small = tag("small", f"at {sizes}" if sizes else "")
+    small = tag("small", shown_sizes(pipeline))
     less = f"{detail.note}, so that the page stays under {MOST_BYTES // 1000} KB."
     note = tag("p", less, class_="note") if detail.note else None
     return joined(tag("h1", pipeline.name, " ", small), [_tiles(side) for side in sides], note)
@@ -157,7 +158,7 @@ def _tiles(side: ShownSchedule) -> Markup:
     """The verdict and the most important numbers of a schedule."""
     legal = side.verdict.legal
     badge = tag("span", "legal" if legal else "illegal", class_=f"badge {_BADGES[legal]}")
-    named: dict[str, Child] = {"schedule": joined(side.name, " ", badge)}
+    named: dict[str, Markup | str] = {"schedule": joined(side.name, " ", badge)}
     device = side.judged.device
     named[f"device{_about(device)}"] = device.name
     if side.profile is not None:
@@ -171,8 +172,7 @@ def _tiles(side: ShownSchedule) -> Markup:
         named["results"] = "exact" if side.verdict.is_exact else "floats may round differently"
     else:
         named["violations"] = str(len(side.verdict.violations))
-    return tag("div", [tag("div", tag("b", v), tag("small", n)) for n, v in named.items()],
-               class_="tiles")  # fmt: skip
+    return tile_row(named.items())
 
 
 def _about(device: Device) -> str:
@@ -225,19 +225,7 @@ def _shown_nest(checked: CheckedSchedule) -> LoopNest:
 def _kernels(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
     if side.facts is None or not side.facts.kernels:
         return None
-    rows = [
-        (tag("span", one.name, data_func=one.name), shown_count(one.blocks),
-         " × ".join(map(shown_count, one.block)), shown_bytes(one.shared_bytes),
-         shown_bytes(one.private_bytes),
-         "" if one.occupancy is None else shown_share(one.occupancy))
-        for one in side.facts.kernels
-    ]  # fmt: skip
-    columns = (
-        "kernel", "blocks", "threads of a block", "shared memory", "each thread keeps", "occupancy",
-    )  # fmt: skip
-    note = "Occupancy: the warps that a multiprocessor holds, of the most that it can hold, if a "
-    note += "thread takes 64 registers (fewer in large blocks)."
-    return tag("div", table(columns, rows), tag("p", note, class_="quiet"), class_="scroll")
+    return kernel_view(side.facts, side.counted)
 
 
 def _run(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:

@@ -9,18 +9,16 @@ from spaces.markup.charts.svg import chart_svg
 from spaces.markup.element import Child, Markup, joined, table, tag
 from spaces.markup.quantities import shown_count, shown_seconds, shown_share
 from spaces.model.amounts import amount
-from spaces.model.writing.text import format_schedule
+from spaces.pages.compared_text import compared_text
+from spaces.pages.decision_views import decision_sections, figure
 from spaces.pages.page import Section, whole_page
-from spaces.pages.verdict_view import difference
+from spaces.pages.page_head import page_head, shown_sizes
+from spaces.plots.decisions_chart import decisions_chart
+from spaces.plots.funnel import funnel_chart
 from spaces.tuning.plots import charts
-from spaces.tuning.plots.decisions import (
-    DecisionTable,
-    ScheduleDecision,
-    SharedByBest,
-    shared_by_best,
-    study_decisions,
-)
+from spaces.tuning.plots.decisions import study_decisions
 from spaces.tuning.plots.funnel import OPEN, study_funnel
+from spaces.tuning.plots.kinds import DECISIONS, FUNNEL
 from spaces.tuning.plots.predictions import OddPrediction, Predictions, study_predictions
 from spaces.tuning.plots.progress import study_progress
 from spaces.tuning.plots.standing import study_standings
@@ -28,35 +26,16 @@ from spaces.tuning.plots.study_record import StudyRecord
 from spaces.tuning.sources import REFERENCE, START
 from spaces.tuning.trial import Trial
 
-_SHARED = 12
-"""So many decisions are named that the fastest share, and in which they differ."""
-
 _LISTED = 15
 """So many of the fastest trials, and of those that failed, are listed."""
-
-_SAME = 2
-"""So many decisions that go together are named."""
 
 
 def study_page(record: StudyRecord) -> str:
     """The page about a study."""
     title = f"{record.about.pipeline}: study {record.about.id}"
-    return whole_page(title, _head(record), _sections(record))
-
-
-def _head(record: StudyRecord) -> Markup:
-    about = record.about
-    sizes = ", ".join(
-        f"{one.buffer} {' × '.join(str(extent) for _, extent in one.ranges)}"
-        for one in record.pipeline.estimates[:8]
-    )
-    small = tag("small", f"study {about.id}{f' at {sizes}' if sizes else ''}")
-    named = [tag("div", tag("b", v), tag("small", n)) for n, v in _tiles(record)]
-    return joined(
-        tag("h1", about.pipeline, " ", small),
-        tag("div", named, class_="tiles"),
-        [tag("p", text, class_="note") for text in _warnings(record)],
-    )
+    about = f"study {record.about.id} {shown_sizes(record.pipeline)}".rstrip()
+    head = page_head(record.about.pipeline, about, _tiles(record), _warnings(record))
+    return whole_page(title, head, _sections(record))
 
 
 def _tiles(record: StudyRecord) -> Iterator[tuple[str, str]]:
@@ -100,7 +79,7 @@ def _sections(record: StudyRecord) -> Iterator[Section]:
         yield Section(
             "trials",
             "Best against trials",
-            _figure(
+            figure(
                 chart_svg(by_trials),
                 "The fastest schedule is the one with the lowest upper end of its interval. A "
                 "point below the line had few runs, or unsteady ones.",
@@ -108,25 +87,25 @@ def _sections(record: StudyRecord) -> Iterator[Section]:
             wide=by_time is None,
         )
     if by_time is not None:
-        yield Section("time", "Best against time", _figure(chart_svg(by_time), _TIMES), wide=False)
+        yield Section("time", "Best against time", figure(chart_svg(by_time), _TIMES), wide=False)
     standing = charts.standing_chart(study_standings(record))
     if standing is not None:
         yield Section(
             "standing",
             "Beside the hand schedule and the reference",
-            _figure(chart_svg(standing), _standing_sentence(record)),
+            figure(chart_svg(standing), _standing_sentence(record)),
             wide=False,
         )
     made = study_funnel(record)
-    bars = charts.funnel_chart(made)
+    bars = funnel_chart(made.stages, FUNNEL)
     if bars is not None:
         yield Section(
             "funnel",
             "What became of the candidates",
-            _figure(
+            figure(
                 chart_svg(bars),
-                "Candidates are the structures that the search priced, and the schedules from "
-                "elsewhere: given ones and changes of fast ones. All that is proposed is legal. A "
+                "Made are the structures of the search, and the schedules from elsewhere: given "
+                "ones and changes of fast ones. All that is proposed is legal. A "
                 "trial may be the fastest if the interval of its time begins below the upper end "
                 "of that of the fastest one.",
             ),
@@ -152,21 +131,11 @@ def _sections_of_decisions(record: StudyRecord) -> Iterator[Section]:
         yield Section(
             "predictions",
             "Predicted against measured",
-            _figure(chart_svg(drawn), _ranking(guessed, record)),
+            figure(chart_svg(drawn), _ranking(guessed, record)),
             wide=False,
         )
         yield Section("odd", "Where the model is wrong", _odd(guessed), wide=False)
-    parallel = charts.decisions_chart(decisions)
-    if parallel is not None:
-        yield Section("decisions", "Decisions", _parallel(chart_svg(parallel), decisions))
-        yield Section(
-            "shared", f"What the best {shared_by_best(decisions).best} share",
-            _shared(shared_by_best(decisions)),
-        )  # fmt: skip
-
-
-def _figure(drawn: Markup, caption: Child) -> Markup:
-    return tag("figure", drawn, tag("figcaption", caption))
+    yield from decision_sections(decisions, decisions_chart(decisions, DECISIONS))
 
 
 def _standing_sentence(record: StudyRecord) -> str:
@@ -222,68 +191,17 @@ def _rare(odd: OddPrediction) -> Markup:
     return joined(lines) if lines else joined("nothing unusual")
 
 
-def _parallel(drawn: Markup, table_of: DecisionTable) -> Markup:
-    first = table_of.columns[0]
-    told = (
-        "A line is a schedule. On each axis numbers rise, and of other values the one of the "
-        "fastest schedule is at the bottom. The axes are the decisions that explain most of the "
-        f"differences between times, from the left: {first.decision} explains "
-        f"{shown_share(first.share)} by itself. y.0 and y.1 are the outer and the inner loop of y."
-    )
-    if table_of.left_out:
-        told += f" {table_of.left_out:,} slower trials are left out."
-    box = tag("div", drawn, class_="scroll", tabindex=0)
-    return _figure(box, told)
-
-
-def _shared(made: SharedByBest) -> Markup:
-    few = f"{made.best} of {made.best}"
-    rows = [
-        (_with_same(one.decision, one.same), str(one.value), few,
-         f"{one.others} of {one.of_others}" if one.of_others else "-")
-        for one in made.shared[:_SHARED]
-    ]  # fmt: skip
-    columns = ("decision", "value", "the best", "other measured trials")
-    parts = [
-        tag("div", table(columns, rows), class_="scroll")
-        if rows
-        else tag("p", "They share nothing that the other measured trials do not share, too.")
-    ]
-    if made.differing:
-        told = [
-            tag("li", f"{one.decision}: ", ", ".join(map(str, dict.fromkeys(one.values))))
-            for one in made.differing[:_SHARED]
-        ]
-        parts += [tag("h3", "Where they differ"), tag("ul", told)]
-    left = len(made.shared) + len(made.differing) - len(rows) - min(len(made.differing), _SHARED)
-    if left > 0:
-        parts.append(tag("p", f"... and {left} more decisions.", class_="quiet"))
-    return joined(parts)
-
-
-def _with_same(decision: ScheduleDecision, same: tuple[ScheduleDecision, ...]) -> Markup:
-    """A decision, and those that go with it."""
-    if not same:
-        return joined(str(decision))
-    told = ", ".join(map(str, same[:_SAME]))
-    more = f" and {len(same) - _SAME} more" if len(same) > _SAME else ""
-    return joined(str(decision), " ", tag("small", f"with {told}{more}"))
-
-
 def _schedules(record: StudyRecord) -> Markup:
     """The fastest schedule, and how it differs from those that were there before."""
     best = record.ranked[0]
-    text = format_schedule(best.schedule, record.pipeline)
-    parts = [tag("h3", f"The fastest, trial {best.number}"), tag("pre", text, class_="directives")]
+    before = {}
     for trial in record.trials:
         if trial.proposal.source not in (REFERENCE, START) or trial.number == best.number:
             continue
         name = "the reference" if trial.proposal.source == REFERENCE else "the schedule by hand"
-        before = format_schedule(trial.schedule, record.pipeline)
-        changes = difference(before.splitlines(), text.splitlines())
-        summary = tag("summary", f"From {name}, trial {trial.number}, to the fastest")
-        parts.append(tag("details", summary, changes))
-    return joined(parts[:6])
+        before[f"From {name}, trial {trial.number}, to the fastest"] = trial.schedule
+    title = f"The fastest, trial {best.number}"
+    return compared_text(record.pipeline, title, best.schedule, before)
 
 
 def _trials(record: StudyRecord) -> Markup:

@@ -16,6 +16,7 @@ from spaces.backend.cuda.compiled_apart import resources_within
 from spaces.backend.cuda.errors import CudaCompileError
 from spaces.backend.cuda.nvrtc import KernelResources
 from spaces.backend.gpu_pipeline import GpuPipeline
+from spaces.backend.kernel_names import resources_by_stage
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
@@ -113,14 +114,12 @@ def _cost(
     compiled: GpuPipeline,
     kernels: Mapping[str, KernelResources],
 ) -> float:
-    """The cost of a schedule with the registers of its kernels. Kernels of a program and of its
-    features come in the same order. If there are more of one than of the other, they cannot be
-    matched, and the cost stays as it was.
+    """The cost of a schedule with the registers of its kernels; the cost stays as it was if these
+    cannot be matched with the kernels of the features.
     """
     batch = Batch.of(space.pipeline, found.schedule, memo=feature_memo(space.nests))
-    counted = [kernels[one.name].registers for one in compiled.kernels if one.name in kernels]
-    named = [(one.func, one.stage) for one in batch.features.kernels]
-    if not isinstance(model, RegisterModel) or len(counted) != len(named):
+    counted = resources_by_stage(compiled, kernels, batch.features)
+    if not isinstance(model, RegisterModel) or not counted:
         return found.cost
-    known = model.with_registers(dict(zip(named, counted, strict=True)))
+    known = model.with_registers({stage: one.registers for stage, one in counted.items()})
     return float(known.cost(batch))

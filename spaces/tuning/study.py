@@ -25,6 +25,7 @@ from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
+from spaces.plots.plot import Plot
 from spaces.tuning.first_trials import (
     find_trusted_schedule,
 )
@@ -33,7 +34,7 @@ from spaces.tuning.opened_study import SEARCHING, BusyStudyError, first_proposal
 from spaces.tuning.opening_search import OpeningSearch
 from spaces.tuning.pareto import OBJECTIVES, pareto_trials
 from spaces.tuning.plots.kinds import PlotKind
-from spaces.tuning.plots.plot import Plot, study_plot
+from spaces.tuning.plots.plot import study_plot
 from spaces.tuning.plots.study_record import StudyRecord, study_record
 from spaces.tuning.pooled_run import PooledRun
 from spaces.tuning.retries import ATTEMPTS

@@ -12,6 +12,7 @@ from spaces.apps.command_line.count import any_digits
 from spaces.apps.command_line.search import show_found
 from spaces.tuning import compiler_ranking
 from tests.apps.command_line import spaces
+from tests.pages_html import Read
 
 SMALL = ("--options", "small")
 
@@ -110,6 +111,18 @@ def test_search_says_what_it_proves(certificate, sentence, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert ("Proven" in shown) == bool(sentence)
     assert sentence in shown
+
+
+def test_search_writes_a_page_beside_the_schedules_of_the_app(tmp_path):
+    path = tmp_path / "search.html"
+    told = json.loads(spaces("search", "toy_sum", *SMALL, "--top", "2", "-o", path, "--json")[0])
+    assert (told["page"], told["bytes"]) == (str(path), path.stat().st_size)
+    text = Read(path.read_text("utf-8")).text
+    assert "by reuse" in text
+    assert "by hand: cpu" in text
+    assert "gpu" not in text  # the page is about the schedules for a CPU
+    _, error = spaces("search", "toy_sum", "-o", tmp_path / "no" / "page.html", status=1)
+    assert "Cannot write to" in error
 
 
 def test_search_takes_a_cost_model_of_the_users(tmp_path):

@@ -7,6 +7,9 @@ import attrs
 import pytest
 
 import spaces
+from spaces.backend.cuda.errors import CudaUnavailable
+from spaces.backend.cuda.nvrtc import KernelResources
+from spaces.pages import counted_kernels
 from spaces.pages.schedule_page import MOST_BYTES, ShownSchedule, schedule_page
 from tests.pages_html import Read
 
@@ -140,7 +143,51 @@ def test_kernels_have_their_occupancy():
     assert "occupancyblur_y120 k32 × 8 × 10 B0 B50.0 %" in Read(schedule_page([made])).text
 
 
-def test_devices_of_two_kinds_are_not_priced_against_each_other():
+def test_kernels_have_their_transactions():
+    """A warp is a row of 32 values of 2 bytes: one transaction for each of 9 reads and 1 store."""
+    made = ShownSchedule("mine", judged(GPU, "blur_y.gpu_tile(x, y, xi, yi, 32, 8)"))
+    (kernel,) = made.facts.kernels
+    warps = 120_000 * 256 / 32
+    moved = kernel.transactions
+    assert (moved.loads, moved.stores, moved.local) == (9 * warps, warps, 0)
+    shared = "blur_y.gpu_tile(x, y, xi, yi, 32, 8); blur_x.compute_at(blur_y, x).gpu_threads(x, y)"
+    (kernel,) = ShownSchedule("mine", judged(GPU, shared)).facts.kernels
+    assert kernel.transactions.shared_loads == 3 * 120_000 * 256
+    text = Read(schedule_page([made])).text
+    assert "Transactions with memory, counted by the model" in text
+    assert "blur_y8.64 M (1.0 GiB)960 k (117 MiB)none0" in text
+
+
+def counted(monkeypatch, answer):
+    """Counts the registers of kernels by ``answer`` in place of the compiler."""
+    monkeypatch.setattr(counted_kernels, "resources_within", answer)
+
+
+def test_registers_are_those_of_the_compiler(monkeypatch):
+    """128 registers a thread: 16 of 64 warps, a quarter, fill the 65,536 registers."""
+    compiled = spaces.compile_gpu(judged(GPU, "blur_y.gpu_tile(x, y, xi, yi, 32, 8)"))
+    (name,) = [one.name for one in compiled.kernels]
+    counted(monkeypatch, lambda *_, **__: {name: KernelResources(128, 0, 24, 24, 24)})
+    known = counted_kernels.count_kernels(compiled)
+    made = ShownSchedule("mine", judged(GPU, "blur_y.gpu_tile(x, y, xi, yi, 32, 8)"), counted=known)
+    text = Read(schedule_page([made])).text
+    assert "12824 B25.0 %, limited by registers" in text
+    assert "as NVIDIA's compiler counts them" in text
+
+
+def test_a_page_says_that_no_compiler_is_there(monkeypatch):
+    def missing(*_, **__):
+        raise CudaUnavailable("NVRTC is missing")
+
+    counted(monkeypatch, missing)
+    made = spaces.report(judged(GPU, "blur_y.gpu_tile(x, y, xi, yi, 32, 8)"))
+    text = Read(made.html).text
+    assert "Registers and spills are not counted: NVIDIA's compiler is not here" in text
+    assert "if a thread takes 64 registers" in text
+
+
+def test_devices_of_two_kinds_are_not_priced_against_each_other(monkeypatch):
+    counted(monkeypatch, lambda *_, **__: {})
     gpu = "blur_y.gpu_tile(x, y, xi, yi, 32, 8); blur_x.compute_at(blur_y, x).gpu_threads(x, y)"
     made = spaces.report(judged(CPU, CPU_TEXT), judged(GPU, gpu))
     text = Read(made.html).text

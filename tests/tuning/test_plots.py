@@ -14,18 +14,19 @@ from hypothesis import strategies as some
 
 from spaces.markup.charts.svg import chart_svg
 from spaces.model.writing.text import parse_schedule
-from spaces.tuning.plots import figures
-from spaces.tuning.plots.decisions import (
+from spaces.plots import figures
+from spaces.plots.decisions import (
     ScheduleDecision,
     decisions_of,
     explained_share,
     shared_by_best,
-    study_decisions,
 )
-from spaces.tuning.plots.figures import PlotsUnavailable
+from spaces.plots.figures import PlotsUnavailable
+from spaces.plots.plot import NothingToPlotError
+from spaces.tuning.plots.decisions import study_decisions
 from spaces.tuning.plots.funnel import FASTEST, OPEN, SLOWER, study_funnel
 from spaces.tuning.plots.kinds import PlotKind, study_chart
-from spaces.tuning.plots.plot import NothingToPlotError, study_plot
+from spaces.tuning.plots.plot import study_plot
 from spaces.tuning.plots.predictions import rank_correlation, study_predictions
 from spaces.tuning.plots.progress import study_progress
 from spaces.tuning.plots.standing import study_standings
@@ -188,15 +189,15 @@ def test_decisions_have_the_names_of_dimensions() -> None:
 
 def test_a_table_has_what_differs_and_the_best_share_lanes(record: StudyRecord) -> None:
     table = study_decisions(record)
-    assert [trial.number for trial in table.trials] == [one.number for one in record.ranked]
+    assert [row.name for row in table.rows] == [f"trial {one.number}" for one in record.ranked]
     columns = {str(one.decision): one for one in table.columns}
     assert set(columns) == {"blur_y: split y by", "blur_y: split x by"}
     assert columns["blur_y: split x by"].values == tuple(
-        TRIALS[one.number].lanes for one in table.trials
+        TRIALS[one.number].lanes for one in record.ranked
     )
     assert table.common[ScheduleDecision("blur_y", "parallel")] == "y.0"
     shared = shared_by_best(table, 3)  # trials 7, 9 and 6
-    assert [trial.number for trial in table.trials[:3]] == [7, 9, 6]
+    assert [row.name for row in table.rows[:3]] == ["trial 7", "trial 9", "trial 6"]
     assert not shared.shared
     shared = shared_by_best(table, 1)
     assert {(str(one.decision), one.value, one.others) for one in shared.shared} == {

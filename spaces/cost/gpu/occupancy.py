@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import occupancy_fractions
 from spaces.cost.batch import Batch
-from spaces.cost.features.accesses import ReadGroup
 from spaces.cost.features.contention import contended_loops, shared_elements
-from spaces.cost.features.features import Features, copies_that_share
+from spaces.cost.features.features import Features
 from spaces.cost.features.in_kernels import (
     ASSUMED_REGISTERS,
     fits,
@@ -39,11 +38,9 @@ from spaces.cost.features.thread_code import (
     registers_available,
     thread_code,
 )
+from spaces.cost.gpu.transactions import TRANSACTION_BYTES, counted_loads, stores_together
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, where
 from spaces.model.schedules.domain_order import LoopKind
-
-TRANSACTION_BYTES = 128
-"""Bytes that one access to global memory can serve to the threads of a warp."""
 
 CACHED_INSTRUCTIONS = (128 << 10) // 16
 """The instructions that a multiprocessor caches: 128 KiB, each of 16 bytes (Jia et al., Dissecting
@@ -229,16 +226,11 @@ class OccupancyModel:
     def _loads(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """The cost of loads from shared and global memory."""
         cost: SymbolicNumber = 0.0
-        for access in stage.work.accesses:
-            loads = stage.points * access.reads / copies_that_share(stage.own, access.moved_by)
-            kinds = kinds_around_storage(features, access.buffer)
-            if LoopKind.GPU_THREAD in kinds:
-                continue
-            if LoopKind.GPU_BLOCK in kinds:
-                cost = cost + loads * self.shared_load
+        for counted in counted_loads(features, stage):
+            if counted.is_shared:
+                cost = cost + counted.loads * self.shared_load
             else:
-                together = consecutive_loads(features, stage, access)
-                cost = cost + loads * self.global_load / together
+                cost = cost + counted.loads * self.global_load / counted.together
         return cost
 
     def _local(
@@ -260,12 +252,8 @@ class OccupancyModel:
 
     def _stores(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """The cost of stores for other kernels: one transaction for the threads of a warp."""
-        if kinds_around_storage(features, stage.func):
-            return 0.0
-        stores = stage.points * self.global_load
-        if contended_loops(features, stage, (LoopKind.GPU_THREAD,)):
-            return stores  # each thread of a warp changes an element of its own, or waits for it
-        return stores / self.device.warp_threads
+        together = stores_together(features, stage, self.device)
+        return stage.points * self.global_load / together if together else 0.0
 
     def _waiting(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """The time of atomic updates of the same element, which come one after another: one a clock
@@ -284,21 +272,3 @@ class OccupancyModel:
         """The cost of a stage outside kernels: one thread, and all its data moves to the device."""
         reads = sum(access.reads for access in stage.work.accesses)
         return stage.points * (max(stage.work.operations.total, 1) + (reads + 1) * self.global_load)
-
-
-def consecutive_loads(
-    features: Features, stage: StageFeatures, access: ReadGroup
-) -> SymbolicNumber:
-    """Loads of neighboring threads that one transaction serves, at least 1."""
-    threads = [loop for loop in stage.loops if loop.kind is LoopKind.GPU_THREAD]
-    if not threads:
-        return 1
-    x = threads[-1]
-    most = TRANSACTION_BYTES // features.element_bytes(access.buffer)
-    moved = sorted(features.moved_vars(stage, x))
-    steps = [[index.step(var) for var in moved] for index in access.indices]
-    if not any(any(s) for s in steps):
-        return minimum(x.positive_trips, most)  # all threads read the same place
-    along, *others = (steps[d] for d in features.order(access.buffer))
-    is_dense = all(abs(s) == 1 for s in along) and not any(map(any, others))
-    return minimum(x.positive_trips, most) if is_dense else 1

@@ -132,6 +132,9 @@ class Done(ShowsCard):
             are equal.
         considered: the number of structures that the search looked at, with a cost or not.
         improvements: the schedules that were cheaper than all before them.
+        legal: the number of structures with a legal choice, among those judged.
+        pruned: the number of partial schedules that the search left out with all their
+            completions, because their lower bound is too high.
     """
 
     best: tuple[Found, ...]
@@ -143,6 +146,8 @@ class Done(ShowsCard):
     seconds: float = field(default=0.0, eq=False)
     considered: int = field(default=0, eq=False)
     improvements: tuple[Improvement, ...] = field(default=(), eq=False)
+    legal: int = field(default=0, eq=False)
+    pruned: int = field(default=0, eq=False)
 
     @property
     def ending(self) -> Ending:

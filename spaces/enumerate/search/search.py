@@ -97,12 +97,15 @@ def _with_record(events: Iterator[Event]) -> Iterator[Event]:
                 scored = event
             case Improved(best) if best.cost < least:
                 least = best.cost
-                improvements.append(Improvement(monotonic() - began, scored.structures, least))
+                seconds, structures = monotonic() - began, scored.structures
+                improvements.append(Improvement(seconds, structures, least, best.schedule))
             case Done():
                 event = evolve(
                     event,
                     seconds=monotonic() - began,
                     considered=max(scored.considered, event.structures),
+                    legal=scored.legal,
+                    pruned=scored.pruned,
                     improvements=tuple(improvements),
                 )
         yield event

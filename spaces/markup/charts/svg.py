@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from spaces.markup.charts.chart import Bars, Chart, ChartLine, Dots, Look, Parallel, Plane
+from spaces.markup.charts.colors import GRAY
 from spaces.markup.charts.labels import HIGH
 from spaces.markup.charts.layout import BarLayout, LegendEntry, ParallelLayout, PlaneLayout
 from spaces.markup.element import Child, Markup, joined, tag
-
-GRAY = "#7a8794"
-"""The colour of axes."""
 
 _SIZE = 4.0
 """Half the width of a point."""

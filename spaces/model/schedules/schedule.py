@@ -374,6 +374,12 @@ class Schedule(ShowsCard):
             f"{', '.join(f.name for f in self.funcs)}."
         )
 
+    @property
+    def has_gpu_loops(self) -> bool:
+        """Whether a stage has loops over the blocks or threads of a GPU."""
+        stages = (stage for entry in self.funcs for stage in entry.stages)
+        return any(loop.kind.is_gpu for stage in stages for loop in stage.loops)
+
     def replace(self, func: FuncSchedule) -> Schedule:
         """The same schedule with the entry of that name replaced."""
         self.of(func.name)

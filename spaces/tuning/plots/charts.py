@@ -3,74 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from attrs import evolve
 
 from spaces.markup.charts.axis import Axis, axis_around, axis_from_zero
-from spaces.markup.charts.chart import (
-    Bar,
-    Bars,
-    ChartLine,
-    Dot,
-    Dots,
-    Look,
-    Parallel,
-    ParallelAxis,
-    Plane,
-    Strand,
-)
+from spaces.markup.charts.chart import Bar, Bars, ChartLine, Dot, Dots, Look, Plane
+from spaces.markup.charts.colors import BLUE, GRAY, GREEN, ORANGE, RED
 from spaces.markup.quantities import shown_count
-from spaces.tuning.plots.decisions import BEST, UNDECIDED, Decided, DecisionColumn, DecisionTable
-from spaces.tuning.plots.funnel import Funnel
+from spaces.plots.ranked_axis import ranked_axis, stride
 from spaces.tuning.plots.predictions import Prediction, Predictions
 from spaces.tuning.plots.progress import ProgressPoint
 from spaces.tuning.plots.standing import Standing
 from spaces.tuning.sources import REFERENCE, START
 
-_BLUE, _GREEN, _ORANGE, _RED, _GRAY = "#4c82d9", "#2f9e6b", "#c9772b", "#d9534f", "#7a8794"
-
-MEASURED = Look("measured", _BLUE, "disc")
-SLOWER = Look("slower", _BLUE, "arrow")
-FAILED = Look("failed", _RED, "cross")
-FASTEST = Look("fastest", _GREEN, "triangle")
-BY_HAND = Look("by hand", _ORANGE, "square")
-REFERENCE_BAR = Look("reference", _GRAY, "square")
-BEST_SO_FAR = Look("fastest so far", _GREEN, "line")
-REFERENCE_LINE = Look("reference", _GRAY, "dashes")
-BY_HAND_LINE = Look("by hand", _ORANGE, "dashes")
-ODD = Look("far from its price", _RED, "ring")
-AS_PRICED = Look("as priced, by the median trial", _GRAY, "line")
-REST = Look("others", _GRAY, "line")
-TOP = Look(f"the fastest {BEST}", _BLUE, "line")
-WINNER = Look("the fastest", _GREEN, "line")
+MEASURED = Look("measured", BLUE, "disc")
+SLOWER = Look("slower", BLUE, "arrow")
+FAILED = Look("failed", RED, "cross")
+FASTEST = Look("fastest", GREEN, "triangle")
+BY_HAND = Look("by hand", ORANGE, "square")
+REFERENCE_BAR = Look("reference", GRAY, "square")
+BEST_SO_FAR = Look("fastest so far", GREEN, "line")
+REFERENCE_LINE = Look("reference", GRAY, "dashes")
+BY_HAND_LINE = Look("by hand", ORANGE, "dashes")
+ODD = Look("far from its price", RED, "ring")
+AS_PRICED = Look("as priced, by the median trial", GRAY, "line")
 
 TIME = "time of a run, ms"
 
 MOST_DOTS = 600
 """A chart has so many points of a kind at most; of more it shows every n-th."""
 
-MOST_STRANDS = 160
-"""So many lines across parallel axes."""
-
 _GIVEN = 3
 """So many schedules that were there before have a line."""
 
-AXES = 8
-"""So many decisions are drawn."""
-
-_MOST_VALUES = 9
-"""An axis has so many values of its own; others share a place."""
-
-_SPREAD = 0.05
-"""The part of an axis over which equal values are spread, so that bundles of lines are seen."""
-
 _HINTS = 200
 """So many points of a kind say what they are when a reader points at them."""
-
-
-_WITHIN = 0.9
-"""Axes of times reach as far as this part of them; slower ones stand at the edge."""
 
 
 def trials_chart(points: Sequence[ProgressPoint]) -> Plane | None:
@@ -104,7 +72,7 @@ def _progress_chart(
         return None
     timed = [one for one in points if one.number in times]
     given = [one for one in timed if one.source in (REFERENCE, START)]
-    y = _time_axis(times.values(), [times[one.number] for one in given])
+    y = ranked_axis(TIME, times.values(), [times[one.number] for one in given])
     best = next(one for one in timed if one.milliseconds == points[-1].best)
     lines = [ChartLine(BEST_SO_FAR, tuple(_steps(points, place)))]
     for one in given[:_GIVEN]:
@@ -126,13 +94,6 @@ def _progress_chart(
     return Plane(title, axis, y, tuple(lines), tuple(dots))
 
 
-def _time_axis(times: Iterable[float], shown: Iterable[float] = ()) -> Axis:
-    """An axis for most of some times in ms, the fastest ones, and for all of those shown."""
-    ordered = sorted(times)
-    most = max([ordered[int(_WITHIN * (len(ordered) - 1))], *shown])
-    return axis_around(TIME, [one for one in ordered if one <= most], shown_count)
-
-
 def _named(what: str, one: ProgressPoint, milliseconds: float) -> str:
     return f"{what}: {shown_count(milliseconds)} ms, trial {one.number}"
 
@@ -149,12 +110,8 @@ def _dots(
 ) -> tuple[Dot, ...]:
     """Points that say what they are; every n-th of too many, and silent ones of many."""
     hinted = len(points) <= _HINTS
-    some = points[:: _stride(len(points), MOST_DOTS)]
+    some = points[:: stride(len(points), MOST_DOTS)]
     return tuple(Dot(x(one), y(one), "", _about(one) if hinted else "") for one in some)
-
-
-def _stride(count: int, most: int) -> int:
-    return max(1, math.ceil(count / most))
 
 
 def _steps(
@@ -170,18 +127,6 @@ def _steps(
             yield place(one), level
     if level is not None:
         yield place(points[-1]), level
-
-
-def funnel_chart(made: Funnel) -> Bars | None:
-    """What became of the candidates of a study."""
-    if not made.stages[0].count:
-        return None
-    bars = []
-    for stage in made.stages:
-        lost = ", ".join(f"{count:,} {what}" for what, count in stage.lost.items())
-        text = f"{stage.count:,}"
-        bars.append(Bar(stage.name, stage.count, text, MEASURED, lost and f"then {lost}"))
-    return Bars("How many candidates were made, proposed, measured and kept", "", tuple(bars))
 
 
 def predictions_chart(made: Predictions, model: str) -> Plane | None:
@@ -201,7 +146,7 @@ def predictions_chart(made: Predictions, model: str) -> Plane | None:
             MEASURED,
             tuple(
                 Dot(one.predicted, one.milliseconds, "", _priced(one) if hinted else "")
-                for one in usual[:: _stride(len(usual), MOST_DOTS)]
+                for one in usual[:: stride(len(usual), MOST_DOTS)]
             ),
         ),
         Dots(
@@ -238,78 +183,6 @@ def _price_line(scale: float, x: Axis, y: Axis) -> tuple[ChartLine, ...]:
         return (ChartLine(AS_PRICED, ((left, left * scale), (right, right * scale))),)
     places = [left + (right - left) * step / 40 for step in range(41)]
     return (ChartLine(AS_PRICED, tuple((one, one * scale) for one in places if one > 0)),)
-
-
-def decisions_chart(table: DecisionTable) -> Parallel | None:
-    """The decisions that explain most, as parallel coordinates; the last axis is the time."""
-    columns = table.columns[:AXES]
-    if not columns:
-        return None
-    time = _time_axis(table.milliseconds)
-    scales = [_value_places(column) for column in columns]
-    axes = [
-        ParallelAxis(_heading(column), _value_ticks(scale))
-        for column, scale in zip(columns, scales, strict=True)
-    ]
-    ticks = tuple((time.place(value), f"{shown} ms") for value, shown in time.ticks)
-    axes.append(ParallelAxis(("time of a run",), ticks))
-    count = len(table.trials)
-    strands = []
-    for row, trial in enumerate(table.trials):
-        look = _strand_look(row, trial.proposal.source)
-        if look is REST and row % _stride(count, MOST_STRANDS):
-            continue
-        spread = row / count - 0.5  # equal values lie beside each other, the fastest lowest
-        places = [
-            scale[column.values[row]] + _SPREAD * spread
-            for column, scale in zip(columns, scales, strict=True)
-        ]
-        milliseconds = table.milliseconds[row]
-        about = f"trial {trial.number} ({trial.proposal.source}): {shown_count(milliseconds)} ms"
-        end = min(time.place(milliseconds), 1.0)
-        strands.append(Strand(look, (*places, end), "" if look is REST else about))
-    strands.sort(key=lambda one: (REST, BY_HAND_LINE, TOP, WINNER).index(one.look))
-    return Parallel("The decisions of the measured schedules", tuple(axes), tuple(strands))
-
-
-def _strand_look(row: int, source: str) -> Look:
-    if row == 0:
-        return WINNER
-    if source == START:
-        return BY_HAND_LINE
-    return TOP if row < BEST else REST
-
-
-def _heading(column: DecisionColumn) -> tuple[str, ...]:
-    return _clipped(column.decision.stage, 17), _clipped(column.decision.what, 17)
-
-
-def _clipped(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _value_places(column: DecisionColumn) -> dict[Decided, float]:
-    """The place of each value: numbers rise, and other values stand with the one of the fastest
-    trial at the bottom.
-    """
-    met = list(dict.fromkeys(column.values))
-    own = met[: _MOST_VALUES - 1] if len(met) > _MOST_VALUES else met
-    if all(isinstance(value, int) or value == UNDECIDED for value in own):
-        own = sorted(own, key=lambda value: value if isinstance(value, int) else -1)
-    count = len(own) + (len(own) < len(met))
-    step = (1 - _SPREAD) / max(count - 1, 1)
-    places = {value: _SPREAD / 2 + place * step for place, value in enumerate(own)}
-    return places | {value: 1.0 - _SPREAD / 2 for value in met if value not in places}
-
-
-def _value_ticks(places: Mapping[Decided, float]) -> tuple[tuple[float, str], ...]:
-    at: dict[float, list[Decided]] = {}
-    for value, place in places.items():
-        at.setdefault(place, []).append(value)
-    return tuple(
-        (place, _clipped(str(values[0]), 17) if len(values) == 1 else f"{len(values)} others")
-        for place, values in at.items()
-    )
 
 
 def standing_chart(made: Sequence[Standing]) -> Bars | None:

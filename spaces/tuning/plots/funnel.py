@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from spaces.cost.measurer import RunOutcome
+from spaces.plots.funnel import FunnelStage, some
 from spaces.tuning.plots.study_record import StudyRecord
 from spaces.tuning.search_counts import SearchCounts
 from spaces.tuning.top_ranked import SEARCH
@@ -21,21 +22,6 @@ SLOWER = "slower"
 
 FASTEST = "may be the fastest"
 """The class of the fastest trial, and of those whose interval begins below the end of its."""
-
-
-@frozen
-class FunnelStage:
-    """A stage of the funnel.
-
-    Attributes:
-        name: what reaches it.
-        count: how many.
-        lost: for each reason how many come no further.
-    """
-
-    name: str
-    count: int
-    lost: Mapping[str, int]
 
 
 @frozen
@@ -85,9 +71,9 @@ def study_funnel(record: StudyRecord) -> Funnel:
     timed = classes[SLOWER] + classes[FASTEST]
     stages = (
         *_stages_of_search(record.counts or SearchCounts(), proposed, elsewhere),
-        FunnelStage("proposed", proposed, _some({OPEN: classes[OPEN]})),
+        FunnelStage("proposed", proposed, some({OPEN: classes[OPEN]})),
         FunnelStage("tried", proposed - classes[OPEN], failed),
-        FunnelStage("measured", timed, _some({SLOWER: classes[SLOWER]})),
+        FunnelStage("measured", timed, some({SLOWER: classes[SLOWER]})),
         FunnelStage(FASTEST, classes[FASTEST], {}),
     )
     return Funnel(stages, dict(classes))
@@ -112,10 +98,6 @@ def _stages_of_search(counts: SearchCounts, proposed: int, elsewhere: int) -> li
     for name, count, why in reversed(known):
         reached = max(later, count + elsewhere)
         last = "not proposed" if not stages else why
-        stages.insert(0, FunnelStage(name, reached, _some({last: reached - later})))
+        stages.insert(0, FunnelStage(name, reached, some({last: reached - later})))
         later = reached
     return stages
-
-
-def _some(counts: Mapping[str, int]) -> dict[str, int]:
-    return {what: count for what, count in counts.items() if count}

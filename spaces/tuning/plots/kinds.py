@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from spaces.markup.charts.chart import Chart
+from spaces.plots.decisions_chart import decisions_chart
+from spaces.plots.funnel import funnel_chart
 from spaces.tuning.plots import charts
 from spaces.tuning.plots.decisions import study_decisions
 from spaces.tuning.plots.funnel import study_funnel
@@ -32,14 +34,18 @@ class PlotKind(StrEnum):
     """The fastest schedules beside those by hand and the reference."""
 
 
+FUNNEL = "How many candidates were made, proposed, measured and kept"
+
+DECISIONS = "The decisions of the measured schedules"
+
 _CHARTS: Mapping[PlotKind, Callable[[StudyRecord], Chart | None]] = {
     PlotKind.TRIALS: lambda record: charts.trials_chart(study_progress(record)),
     PlotKind.TIME: lambda record: charts.time_chart(study_progress(record)),
-    PlotKind.FUNNEL: lambda record: charts.funnel_chart(study_funnel(record)),
+    PlotKind.FUNNEL: lambda record: funnel_chart(study_funnel(record).stages, FUNNEL),
     PlotKind.PREDICTIONS: lambda record: charts.predictions_chart(
         study_predictions(record), record.about.model
     ),
-    PlotKind.DECISIONS: lambda record: charts.decisions_chart(study_decisions(record)),
+    PlotKind.DECISIONS: lambda record: decisions_chart(study_decisions(record), DECISIONS),
     PlotKind.STANDING: lambda record: charts.standing_chart(study_standings(record)),
 }
 

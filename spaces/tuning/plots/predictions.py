@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from spaces.tuning.plots.decisions import Decided, DecisionTable, ScheduleDecision, study_decisions
+from spaces.plots.decisions import Decided, DecisionTable, ScheduleDecision
+from spaces.tuning.plots.decisions import study_decisions
 from spaces.tuning.plots.study_record import StudyRecord
 
 MOST_ODD = 5
@@ -109,6 +110,7 @@ def study_predictions(record: StudyRecord, table: DecisionTable | None = None) -
         key=lambda one: -abs(math.log(one.error)),
     )
     named = odd[:MOST_ODD]
+    places = {trial.number: place for place, trial in enumerate(record.ranked)}
     if named and table is None:
         table = study_decisions(record)
     return Predictions(
@@ -116,7 +118,11 @@ def study_predictions(record: StudyRecord, table: DecisionTable | None = None) -
         scale,
         rank_correlation([one.predicted for one in points], [one.milliseconds for one in points]),
         usual,
-        tuple(OddPrediction(one, _rare(one.number, table)) for one in named if table is not None),
+        tuple(
+            OddPrediction(one, _rare(places[one.number], table))
+            for one in named
+            if table is not None
+        ),
         len(record.ranked) - len(points),
     )
 
@@ -125,12 +131,11 @@ def _is_price(cost: float | None) -> bool:
     return cost is not None and 0 < cost < math.inf
 
 
-def _rare(number: int, table: DecisionTable) -> tuple[tuple[ScheduleDecision, Decided, float], ...]:
-    """What a trial decides and few others do."""
-    row = next((place for place, one in enumerate(table.trials) if one.number == number), None)
-    if row is None:
+def _rare(row: int, table: DecisionTable) -> tuple[tuple[ScheduleDecision, Decided, float], ...]:
+    """What a row of the table decides and few others do; nothing of a trial without a row."""
+    count = len(table.rows)
+    if row >= count:
         return ()
-    count = len(table.trials)
     found = [
         (column.decision, column.values[row], column.values.count(column.values[row]) / count)
         for column in table.columns

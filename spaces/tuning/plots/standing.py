@@ -6,7 +6,7 @@ import math
 
 from attrs import frozen
 
-from spaces.tuning.plots.decisions import BEST
+from spaces.plots.decisions import BEST
 from spaces.tuning.plots.study_record import StudyRecord
 from spaces.tuning.sources import REFERENCE, START
 from spaces.tuning.trial import Trial

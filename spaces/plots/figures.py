@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from spaces.markup.charts.chart import Bars, Chart, ChartLine, Look, Parallel, Plane
+from spaces.markup.charts.colors import GRAY
 from spaces.markup.charts.labels import HIGH
 from spaces.markup.charts.layout import BarLayout, LegendEntry, ParallelLayout, PlaneLayout
-from spaces.markup.charts.svg import GRAY
 from spaces.model.extras import how_to_install
 
 INK = "#1c2127"

@@ -1,0 +1,1 @@
+"""The numbers of plots about searches, as records that know no picture, and the charts of them."""
