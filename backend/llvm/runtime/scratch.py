@@ -17,9 +17,9 @@ page costs a fault: a new megabyte takes forty times as long as an old one.
 Blocks have size classes, four between a power of two and the next, so at most a quarter is wasted.
 The BLOCK_ALIGNMENT bytes before each block hold its header.
 
-Large blocks are kept together. Smaller ones are kept by thread, as far as threads do not share one
-of the stores: the caches of a core hold what its thread wrote into them, and threads that compute
-one row after the other do not wait for each other at each row.
+Large blocks are kept together. Smaller ones are kept by thread; only a thread that is one of more
+than 32 shares a store. The caches of a core hold what its thread wrote into them, and threads that
+compute one row after the other do not wait for each other at each row.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from spaces.backend.llvm.runtime.blocks import (
     i64,
 )
 from spaces.backend.llvm.runtime.guarded import MUTEX, Mutexes
+from spaces.backend.llvm.runtime.thread_numbers import emit_thread_number
 
 BLOCK_ALIGNMENT = 64
 """In bytes: a cache line, and the widest vector."""
@@ -75,13 +76,10 @@ _OWN_BYTES = 1 << 20
 """Blocks up to this size are kept by thread: those that may be in the caches of one core."""
 
 _OWN_STORES = 32
-"""Threads share stores if they are more, or if their numbers agree by chance."""
+"""Threads share stores if they are more. They take the stores in turn."""
 
 _OWN_SHARE = 4 * _OWN_STORES
 """Each of these stores keeps at most this part of the limit."""
-
-_GOLDEN = -0x61C8_8646_80B5_83EB
-"""2^64 over the golden ratio: its products spread the addresses of threads."""
 
 _STORE = RecordLayout(
     {
@@ -114,14 +112,13 @@ class _Scratch:
         self.aligned_alloc = program.declare("posix_memalign", I32, POINTER, I64, I64)
         self.advise = program.declare("madvise", I32, POINTER, I64, I32)
         self.free = program.declare("free", VOID, POINTER)
-        self._thread = program.declare("pthread_self", I64)
+        self._thread_number = emit_thread_number(program)
         self._mutexes = Mutexes(program)
 
     def store_of(self, body: Body, size: Value) -> Value:
         """The address of the store of blocks of a size: that of the thread, or the first one."""
         build = body.builder
-        spread = build.mul(build.call(self._thread, []), i64(_GOLDEN))
-        own = build.lshr(spread, i64(64 - (_OWN_STORES - 1).bit_length()))
+        own = build.urem(build.call(self._thread_number, []), i64(_OWN_STORES))
         place = build.select(self.is_own(body, size), build.add(own, i64(1)), i64(0))
         return self._store(body, place)
 

@@ -119,33 +119,43 @@ def test_a_freed_block_comes_back(size):
     free(block)
 
 
-def _is_handed_over(size):
-    """Whether one of eight threads gets a block that this one freed."""
-    release_scratch()
-    own, others, all_have_one = malloc(size), [], Barrier(8)
-    free(own)
+def _blocks_of_threads(threads, size):
+    """For each of some threads that run together: a block, and the one that it gets after all
+    have freed theirs.
+    """
+    pairs, ready = [], Barrier(threads)
 
     def take():
-        block = malloc(size)
-        others.append(block)
-        all_have_one.wait()
-        free(block)
+        first = malloc(size)
+        ready.wait()
+        free(first)
+        ready.wait()
+        second = malloc(size)
+        pairs.append((first, second))
+        ready.wait()
+        free(second)
 
-    threads = [Thread(target=take) for _ in range(8)]
-    for thread in threads:
+    running = [Thread(target=take) for _ in range(threads)]
+    for thread in running:
         thread.start()
-    for thread in threads:
+    for thread in running:
         thread.join()
-    assert len(set(others)) == 8
-    return own in others
+    assert len(pairs) == len(dict(pairs)) == threads
+    return pairs
 
 
-def test_threads_keep_small_blocks_and_share_large_ones():
-    """Small ones may be in the caches of a core. Two threads share a store by chance: each time one
-    of eight has that of this thread by less than a half.
-    """
-    assert not all(_is_handed_over(5000) for _ in range(30))
-    assert all(_is_handed_over(9 * MIB) for _ in range(3))
+def test_each_of_32_threads_gets_its_own_small_block_again():
+    """It may be in the caches of their cores."""
+    assert all(first == second for first, second in _blocks_of_threads(32, 5000))
+
+
+@pytest.mark.parametrize(("threads", "size"), [(8, 9 * MIB), (64, 5000)])
+def test_large_blocks_and_those_of_many_threads_are_shared(threads, size):
+    """They are handed out in another order than they were freed in."""
+    pairs = _blocks_of_threads(threads, size)
+    assert {first for first, _ in pairs} == {second for _, second in pairs}
+    rounds = (_blocks_of_threads(threads, size) for _ in range(20))
+    assert any(first != second for pairs in rounds for first, second in pairs)
 
 
 def test_a_thread_keeps_a_part_of_the_limit():
