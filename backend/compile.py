@@ -23,6 +23,7 @@ from spaces.backend.arguments import (
 )
 from spaces.backend.arrays.given import given_arrays
 from spaces.backend.buffers import Outputs, argument_words, image_arrays
+from spaces.backend.compiled_card import CompiledCard
 from spaces.backend.exact_regions import mode_of_regions
 from spaces.backend.foreign import foreign_failure, foreign_symbols
 from spaces.backend.ir.program import LoopProgram
@@ -45,8 +46,6 @@ from spaces.constraints.legality.preconditions import Precondition, size_precond
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
 from spaces.machine_code import CompiledModule, compile_module
-from spaces.markup.card import Card, Listing, brief, card, few
-from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.expressions.message import shown
@@ -54,19 +53,14 @@ from spaces.model.nest.loopnest import LoopNest, loop_nest
 from spaces.model.recursion import in_one_chunk
 from spaces.model.schedules.cases import cases, is_specialized
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.showing import few_lines
 
 _no_words = (ctypes.c_int64 * 0)()
 
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
-_SHOWN = 6
-"""A card shows so many conditions on sizes."""
-
-
 @define(eq=False, repr=False)
-class CompiledPipeline(ShowsCard):
+class CompiledPipeline(CompiledCard):
     """Machine code of one pipeline under one schedule. Safe to run from several threads at once. A
     pickled one is verified and compiled again where it arrives.
 
@@ -94,15 +88,6 @@ class CompiledPipeline(ShowsCard):
 
     def __attrs_post_init__(self) -> None:
         self._call = _Entry(self._module.address(entry_name(self.pipeline.name)))
-
-    def _card(self) -> Card:
-        needed = ((brief(f"needs {one.condition}"),) for one in self.preconditions)
-        few_needed = few(needed, _SHOWN, "conditions on sizes")
-        return card(repr(self)[1:-1], "", few_needed, Listing(str(self.schedule)))
-
-    def __str__(self) -> str:
-        needed = [f"needs {one.condition}" for one in self.preconditions]
-        return few_lines([repr(self), *needed, *str(self.schedule).splitlines()])
 
     def __repr__(self) -> str:
         threads = amount(self.pool.threads, "thread")

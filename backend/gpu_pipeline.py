@@ -19,6 +19,7 @@ from spaces.backend.arguments import (
 )
 from spaces.backend.arrays.given import given_arrays
 from spaces.backend.buffers import kept_buffers, poison
+from spaces.backend.compiled_card import CompiledCard
 from spaces.backend.cuda.emulator import Emulator
 from spaces.backend.cuda.executors import present_executor
 from spaces.backend.cuda.host import HostProgram, host_program
@@ -40,8 +41,6 @@ from spaces.backend.lowering.passes import START
 from spaces.backend.once import Once
 from spaces.backend.preconditions import check_sizes, size_error
 from spaces.constraints.legality.preconditions import Precondition
-from spaces.markup.card import Card, Listing, brief, card, few
-from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.expressions.definitions import expanded
@@ -50,7 +49,6 @@ from spaces.model.memo import Memo
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.cases import cases
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.showing import few_lines
 
 _TESTING = (Emulator, SanitizedEmulator)
 """The executors that test the accesses of hardened code."""
@@ -59,12 +57,9 @@ _TESTING = (Emulator, SanitizedEmulator)
 CALLS = 16
 """For so many different sizes and parameters a pipeline keeps what it runs."""
 
-_SHOWN = 6
-"""A card shows so many conditions on sizes."""
-
 
 @frozen(eq=False, repr=False)
-class GpuPipeline(ShowsCard):
+class GpuPipeline(CompiledCard):
     """The CUDA text of one pipeline under one schedule, and the host program that runs it. A
     pickled one is verified and compiled again where it arrives.
 
@@ -98,15 +93,6 @@ class GpuPipeline(ShowsCard):
     @_unset.default
     def _found_unset(self) -> frozenset[str]:
         return frozenset(self.pipeline.output_arrays) - kept_buffers(self.pipeline)
-
-    def _card(self) -> Card:
-        needed = ((brief(f"needs {one.condition}"),) for one in self.preconditions)
-        few_needed = few(needed, _SHOWN, "conditions on sizes")
-        return card(repr(self)[1:-1], "", few_needed, Listing(str(self.schedule)))
-
-    def __str__(self) -> str:
-        needed = [f"needs {one.condition}" for one in self.preconditions]
-        return few_lines([repr(self), *needed, *str(self.schedule).splitlines()])
 
     def __repr__(self) -> str:
         kernels = amount(len(self.kernels), "kernel")
