@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -21,10 +20,11 @@ from spaces.pages.generated import cpu_code, gpu_code
 from spaces.pages.plain import plain
 from spaces.pages.schedule_page import ShownSchedule, schedule_page
 from spaces.pages.small_run import small_run
+from spaces.pages.written_page import WrittenPage
 
 
 @frozen(repr=False)
-class Report:
+class Report(WrittenPage):
     """A page about a schedule, or about two.
 
     Attributes:
@@ -32,16 +32,7 @@ class Report:
         sides: the schedules, with the numbers that the page shows.
     """
 
-    html: str
     sides: tuple[ShownSchedule, ...]
-
-    def write(self, path: str | Path) -> None:
-        """Writes the page to a file.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        Path(path).write_text(self.html, "utf-8")
 
     def json(self) -> list[dict[str, Any]]:
         """The numbers of each schedule as JSON's types."""
@@ -49,7 +40,7 @@ class Report:
 
     def __repr__(self) -> str:
         names = " and ".join(side.name for side in self.sides)
-        return f"<Report on {names}: {len(self.html.encode()):,} bytes>"
+        return f"<Report on {names}: {self._size}>"
 
 
 def report(

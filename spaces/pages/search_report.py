@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -16,12 +15,13 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 from spaces.pages.plain import plain
 from spaces.pages.search_page import search_page
+from spaces.pages.written_page import WrittenPage
 from spaces.plots.searches.search_funnel import search_funnel
 from spaces.plots.searches.search_record import PricedSchedule, SearchRecord, search_record
 
 
 @frozen(repr=False)
-class SearchReport:
+class SearchReport(WrittenPage):
     """A page about the result of a search.
 
     Attributes:
@@ -29,16 +29,7 @@ class SearchReport:
         record: the result, with prices by Func and the schedules by hand beside.
     """
 
-    html: str
     record: SearchRecord
-
-    def write(self, path: str | Path) -> None:
-        """Writes the page to a file.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        Path(path).write_text(self.html, "utf-8")
 
     def json(self) -> dict[str, Any]:
         """The numbers of the page as JSON's types."""
@@ -56,7 +47,7 @@ class SearchReport:
 
     def __repr__(self) -> str:
         name = self.record.space.pipeline.name
-        return f"<Report on a search of {name}: {len(self.html.encode()):,} bytes>"
+        return f"<Report on a search of {name}: {self._size}>"
 
 
 _NONE: Mapping[str, Schedule] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -11,6 +10,7 @@ from attrs import frozen
 from spaces.model.articles import shown_kind
 from spaces.pages.plain import plain
 from spaces.pages.study_page import study_page
+from spaces.pages.written_page import WrittenPage
 from spaces.tuning.plots.funnel import study_funnel
 from spaces.tuning.plots.predictions import study_predictions
 from spaces.tuning.plots.progress import study_progress
@@ -20,7 +20,7 @@ from spaces.tuning.study import Study
 
 
 @frozen(repr=False)
-class StudyReport:
+class StudyReport(WrittenPage):
     """A page about a study.
 
     Attributes:
@@ -28,16 +28,7 @@ class StudyReport:
         record: the study.
     """
 
-    html: str
     record: StudyRecord
-
-    def write(self, path: str | Path) -> None:
-        """Writes the page to a file.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        Path(path).write_text(self.html, "utf-8")
 
     def json(self) -> dict[str, Any]:
         """The numbers of the page as JSON's types."""
@@ -51,7 +42,7 @@ class StudyReport:
         return made
 
     def __repr__(self) -> str:
-        return f"<Report on study {self.record.about.id}: {len(self.html.encode()):,} bytes>"
+        return f"<Report on study {self.record.about.id}: {self._size}>"
 
 
 def study_report(study: Study | StudyRecord) -> StudyReport:
