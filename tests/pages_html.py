@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
+
+from spaces.pages.schedule_page import MOST_BYTES
 
 VOID = {"br", "hr", "img", "input", "meta", "link", "col"}
 
@@ -49,3 +52,12 @@ class Read(HTMLParser):
             for name, value in attributes.items()
             if name in ("src", "href", "srcset", "data", "action") and not value.startswith("#")
         ]
+
+
+def assert_stands_alone(page):
+    """A page needs nothing from elsewhere, no script either, and is small enough to send."""
+    read = Read(page)
+    assert not read.outside()
+    assert not any("src" in attributes for attributes in read.all("script"))
+    assert not re.search(r"url\(|@import|https?://", page)
+    assert len(page.encode()) < MOST_BYTES

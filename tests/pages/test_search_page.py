@@ -11,11 +11,10 @@ from attrs import evolve
 
 import spaces
 from spaces.markup.charts.chart import Bars, Parallel, Plane
-from spaces.pages.schedule_page import MOST_BYTES
 from spaces.pages.search_page import search_page
 from spaces.plots.decisions import RankedSchedule, ScheduleDecision, decision_table, shared_by_best
 from spaces.plots.searches.search_decisions import BY_COST
-from tests.pages_html import Read
+from tests.pages_html import Read, assert_stands_alone
 
 CPU = spaces.device("cpu")
 
@@ -43,10 +42,7 @@ def report(done):
 
 
 def test_a_page_needs_nothing_from_elsewhere(report):
-    read = Read(report.html)
-    assert not read.outside()
-    assert not re.search(r"url\(|@import|https?://", report.html)
-    assert len(report.html.encode()) < MOST_BYTES
+    assert_stands_alone(report.html)
 
 
 def test_every_part_is_there(report):

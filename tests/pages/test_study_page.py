@@ -1,14 +1,11 @@
 """Pages about studies: they stand alone, have a part for each question, and name what is odd."""
 
-import re
-
 import pytest
 from attrs import evolve
 
 import spaces
-from spaces.pages.schedule_page import MOST_BYTES
 from spaces.pages.study_page import study_page
-from tests.pages_html import Read
+from tests.pages_html import Read, assert_stands_alone
 from tests.tuning.studies import TRIALS, known_study
 
 
@@ -24,10 +21,7 @@ def report(record):
 
 
 def test_a_page_needs_nothing_from_elsewhere(report):
-    read = Read(report.html)
-    assert not read.outside()
-    assert not re.search(r"url\(|@import|https?://", report.html)
-    assert len(report.html.encode()) < MOST_BYTES
+    assert_stands_alone(report.html)
 
 
 def test_every_part_is_there(report):
