@@ -62,8 +62,8 @@ def strips_across(shape: Shape) -> Pattern | None:
     """Strips as in :func:`strips`, with a line in each lane of a vector: for Funcs off rows, whose
     neighbors in a row are no neighbors where they are read or written.
     """
-    along = shape.across
-    if not along or (not shape.stage and along == shape.rows):
+    along = _across(shape)
+    if not along:
         return None
     build = PatternBuilder(shape)
     lines = build.split(along, f"{along}i", "tile")
@@ -74,12 +74,17 @@ def strips_across(shape: Shape) -> Pattern | None:
 
 def vectors_across(shape: Shape) -> Pattern | None:
     """Vectors as in :func:`vectors`, with a line in each lane, as in :func:`strips_across`."""
-    along = shape.across
-    if not along or (not shape.stage and along == shape.rows):
+    along = _across(shape)
+    if not along:
         return None
     build = PatternBuilder(shape)
     lanes = OrderedLoop(build.split(along, f"{along}v", "lanes"), LoopKind.VECTORIZED)
     return build.done((OrderedLoop(along), *rest(shape, (along,)), lanes))
+
+
+def _across(shape: Shape) -> str:
+    """The dimension whose lines are lanes; empty if the first stage has it as its rows already."""
+    return "" if shape.stage == 0 and shape.across == shape.rows else shape.across
 
 
 def tiles(shape: Shape) -> Pattern | None:
