@@ -23,7 +23,7 @@ def compared_text(
         pipeline: the pipeline of all of them.
         title: what stands above the text.
         schedule: the schedule.
-        before: other schedules, by what the button says.
+        before: other schedules; the key of each is the text of its button.
     """
     text = format_schedule(schedule, pipeline)
     shown = text or "(no directives: the default schedule)"

@@ -173,7 +173,7 @@ DIRECTIVES: Mapping[str, Directive] = MappingProxyType(_DIRECTIVES)
 
 
 def directive_named(name: str) -> Directive | None:
-    """The directive that a text calls ``name``: ``async`` or ``async_``; None if there is none."""
+    """The directive with a name as texts write it, ``async`` or ``async_``; None without one."""
     return _DIRECTIVES.get(name) or _DIRECTIVES.get(f"{name}_")
 
 
