@@ -2,7 +2,8 @@
 
 Reading the clock takes some 20 ns, twice a visit. A Func whose visits are long is timed at each
 visit; of shorter visits a part is timed, and the shortest ones are a part of the time of the Func
-in whose loops they are.
+in whose loops they are. So are short visits whose values go to the reader in registers: with a
+clock between them, they would go through memory.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
-from spaces.cost.features.features import reads_of
+from spaces.cost.cpu.registers import Registers, is_written_out
+from spaces.cost.features.features import Features, reads_of
 from spaces.cost.features.records import FuncFeatures
 from spaces.model.formulas.symbolic import as_array
 from spaces.model.schedules.domain_order import LoopKind
@@ -56,12 +59,13 @@ def periods(checked: CheckedSchedule) -> Periods:
         BatchError: an output has no estimate.
     """
     features = Batch.of(checked.pipeline, checked.schedule).features
+    registers = Registers(checked.device).bytes if isinstance(checked.device, CpuDevice) else 0
     first = {name: group[0] for group in groups(features.schedule) for name in group}
     timed: dict[str, int] = {}
     within: dict[str, str] = {}
     for func in reversed(features.funcs):
         around = _around(features.schedule.of(func.name))
-        every = 1 if not around else _every(func)
+        every = 1 if not around else _every(features, func, registers)
         if first.get(func.name, func.name) != func.name:  # the first one stands for its group
             around, every = first[func.name], 0
         if every:
@@ -82,8 +86,14 @@ def _holder(name: str, within: Mapping[str, str]) -> str:
     return name
 
 
-def _every(func: FuncFeatures) -> int:
-    """One visit in so many is timed; 0 if none is."""
+def _every(features: Features, func: FuncFeatures, registers: int) -> int:
+    """One visit in so many is timed; 0 if none is.
+
+    Args:
+        features: those of its pipeline.
+        func: the Func.
+        registers: how many bytes the registers hold.
+    """
     if any(loop.kind in _NARROW for loop in func.stages[0].loops[: func.depth]):
         return 0
     steps = math.fsum(
@@ -93,4 +103,15 @@ def _every(func: FuncFeatures) -> int:
     visit = steps / max(float(as_array(func.visits)), 1.0)
     if visit < SHORT:
         return 0
-    return min(max(math.ceil(LONG / visit), 1), _MOST)
+    every = min(max(math.ceil(LONG / visit), 1), _MOST)
+    is_small = float(as_array(func.allocation_bytes)) <= registers
+    return 0 if every > 1 and is_small and _is_written_out(features, func) else every
+
+
+def _is_written_out(features: Features, func: FuncFeatures) -> bool:
+    """Whether the code of a visit has no loops, so that registers may hold its values."""
+    return all(
+        bool(as_array(is_written_out(features, loop)).all())
+        for stage in func.stages
+        for loop in stage.own
+    )

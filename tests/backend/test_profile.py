@@ -34,6 +34,24 @@ TEXT = (
 )
 
 
+@pytest.mark.parametrize(("loops", "is_timed"), [("unroll(y)", False), ("reorder(y, x)", True)])
+def test_values_that_go_to_their_reader_in_registers_are_not_timed(loops, is_timed):
+    """A clock between them would make them go through memory."""
+    x, y = Var("x"), Var("y")
+    image, sums, out = ImageParam(Float32, 2, "image"), Func("sums"), Func("out")
+    sums[x, y] = sum((image[x + n, y] for n in range(1, 120)), image[x, y])
+    out[x, y] = sums[x, y] * 2
+    made = spaces.pipeline(out, estimates={image: [WIDTH + 120, HEIGHT], out: [WIDTH, HEIGHT]})
+    rows = 2 if not is_timed else 16
+    text = (
+        f"out.tile(x, y, xi, yi, 8, {rows}).vectorize(xi).parallel(y);"
+        f"sums.compute_at(out, x).vectorize(x, 8).{loops}"
+    )
+    chosen = periods(spaces.verify(made, spaces.parse_schedule(text, made), CPU))
+    assert ("sums" in chosen.timed) is is_timed
+    assert chosen.within == ({} if is_timed else {"sums": "out"})
+
+
 @pytest.fixture(scope="module")
 def checked():
     made = pipeline()

@@ -38,6 +38,11 @@ class Registers:
         """How many vector registers there are."""
         return _WIDE_REGISTERS if self.device.vector_bits >= 512 else _REGISTERS
 
+    @property
+    def bytes(self) -> int:
+        """How many bytes they hold together."""
+        return self.count * self.device.vector_bits // 8
+
     def of(self, lanes: SymbolicNumber, bits: float) -> SymbolicNumber:
         """The number of vector registers for ``lanes`` values, at least one."""
         return maximum(1.0, ceil(lanes * (bits / self.device.vector_bits)))
