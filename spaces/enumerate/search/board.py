@@ -175,8 +175,8 @@ class Board:
         Args:
             space: the space.
             complete: whether the search finished before its limits.
-            left: a cost that no schedule is below which the search left out for another reason
-                than that it costs more than :attr:`worst`.
+            left: the least that a schedule may cost which the search left out, if it left it out
+                for another reason than a cost above :attr:`worst`.
 
         Raises:
             EmptySpaceError: the search found no legal schedule, or none has a finite cost.

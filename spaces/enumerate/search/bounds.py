@@ -4,10 +4,10 @@ The Funcs that no later decision changes have the same features in every complet
 cost of a Func, as the model gives it, holds for all completions, and the sum over these Funcs is a
 lower bound of the cost:
 
-- Operations and reads of a stage do not count if it reads an open Func that may be inlined: what
+- Operations and reads of a stage do not count if it reads an open Func that may be inlined. What
   is inlined may be a constant, or a value that the stage computes anyway. Nor do they count if it
-  reads an open Tuple: its components are one element later, and images of their own before. Nor
-  do they count if it reads an open Func whose dimensions may get another order in memory.
+  reads an open Tuple, whose components are images of their own until it is decided. Nor do they
+  count if it reads an open Func whose dimensions may get another order in memory.
 - A number that is open counts with its cheapest choice, for each Func alone. A Func that depends on
   too many choices counts when some of them have a number.
 

@@ -102,8 +102,8 @@ class Certificate:
 
     Attributes:
         bound: no schedule of the space costs less.
-        proven: so many of the best schedules are certainly the cheapest ones: whatever costs less
-            than the last of them differs from one of them only in split factors.
+        proven: so many of the best schedules are certainly the cheapest ones. A schedule that costs
+            less than the last of them differs from one of them only in split factors.
     """
 
     bound: float
@@ -111,8 +111,12 @@ class Certificate:
 
 
 Ending: TypeAlias = Literal["finished", "no tried change is cheaper", "cut"]
-"""How a search ended: it did all that it does; or it tried changes of the best schedule until none
-made it cheaper, so that the same search with more time finds nothing more; or a limit cut it short.
+"""How a search ended.
+
+- ``finished``: it did all that it does.
+- ``no tried change is cheaper``: it tried changes of the best schedule until none made it cheaper.
+  The same search with more time finds nothing more.
+- ``cut``: a limit cut it short.
 """
 
 

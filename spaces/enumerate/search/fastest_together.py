@@ -1,10 +1,10 @@
 """Which schedules to time together, if prices may be wrong.
 
-The cheapest schedule comes first. Each further one is the schedule that lowers the expected
-logarithm of the least time of all most: expected improvement, chosen greedily as in Ginsbourger, Le
-Riche and Carraro (2010), "Kriging is well-suited to parallelize optimization". A schedule has a
-chance if it costs little more and its price is wrong for other reasons. A near twin has none: it is
-slow where the other one is slow.
+The cheapest schedule comes first. Each further one is chosen for the least time of all that are
+chosen: it is the one that lowers the expected logarithm of that time most. This is expected
+improvement, chosen greedily as in Ginsbourger, Le Riche and Carraro (2010), "Kriging is well-suited
+to parallelize optimization". A schedule has a chance if it costs little more and its price is wrong
+for other reasons. A near twin has none: it is slow where the other one is slow.
 """
 
 from __future__ import annotations

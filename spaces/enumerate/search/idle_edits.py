@@ -1,8 +1,8 @@
 """Edits that leave out a directive which may do nothing.
 
-Searches try numbers and directives that turn out to do nothing: a split by 1, a tile longer than
-the extent, ``align_bounds`` of what is aligned, a wrapper that is inlined, ``atomic`` where
-iterations that change the same element run one by one.
+Searches try numbers and directives that turn out to do nothing. Examples are a split by 1, a tile
+longer than the extent, ``align_bounds`` of what is aligned, and a wrapper that is inlined. Another
+is ``atomic`` where iterations that change the same element run one by one.
 """
 
 from __future__ import annotations

@@ -35,9 +35,9 @@ class Improving:
     Without ``Limits.seconds`` it ends after the quick search. So a seed gives one result, in about
     a second for a pipeline of ten Funcs.
 
-    With ``Limits.seconds`` it changes one decision of the best schedule at a time, in an order that
-    follows from the seed: where a Func is computed and stored, its loops, their kinds, its numbers.
-    It goes on from each schedule that is cheaper. It ends when none of these changes makes the best
+    With ``Limits.seconds`` it changes one decision of the best schedule at a time: where a Func is
+    computed and stored, its loops, their kinds, its numbers. Their order follows from the seed. It
+    goes on from each schedule that is cheaper. It ends when none of these changes makes the best
     schedule cheaper. A longer time limit then finds nothing more. Two changes together may still be
     cheaper, and so may numbers that the search does not try. Its result never costs more than that
     of the quick search.

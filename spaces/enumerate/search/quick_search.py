@@ -25,12 +25,17 @@ from spaces.model.deadline import OutOfTime
 @frozen(kw_only=True)
 class QuickSearch:
     """Searches stage by stage (:class:`Stagewise`), and rewrites the best schedule while this makes
-    it cheaper: with clones of Funcs that several nests read, if the space has ``clone_in``; with
-    wrappers of images that sums read, if the space is for a CPU and has ``in_``; with partial
-    results of reductions to few elements, if it is for a GPU and has ``rfactor``; with other
-    numbers; with nests in strips of rows, if these are in the space; and with Funcs inlined that it
-    stores. It begins no rewrite of the structure once the rewrites took as much work
-    (:attr:`Board.work`) as the search before, or took :data:`QUICK`.
+    it cheaper. The rewrites:
+
+    - clones of Funcs that several nests read, if the space has ``clone_in``;
+    - wrappers of images that sums read, if the space is for a CPU and has ``in_``;
+    - partial results of reductions to few elements, if it is for a GPU and has ``rfactor``;
+    - other numbers;
+    - nests in strips of rows, if these are in the space;
+    - Funcs inlined that it stores.
+
+    It begins no rewrite of the structure once the rewrites took as much work (:attr:`Board.work`)
+    as the search before, or took :data:`QUICK`.
 
     Attributes:
         walk: the search that finds the schedule, and that decides what a rewrite leaves open.

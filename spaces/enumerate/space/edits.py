@@ -52,9 +52,9 @@ class DecisionEdit(Edit):
         return DecisionEdit(func, way[-1].schedule, way, text=text)
 
     def open_numbers(self, chosen: random.Random, most: int) -> Structure:
-        """The schedule after the edit with up to ``most`` choices of numbers: its own numbers, and
-        random other ones for some parameters of the Func of the edit, or of a random Func if the
-        edit is about none. Other Funcs keep their numbers, so little is placed anew.
+        """The schedule after the edit with up to ``most`` choices of numbers: its own, and random
+        other ones for some parameters of the Func of the edit. If the edit is about none, a random
+        Func stands in. Other Funcs keep their numbers, so little is placed anew.
         """
         state = self.way[-1].state
         menus: dict[str, tuple[int, ...]] = {}

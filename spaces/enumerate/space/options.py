@@ -115,8 +115,8 @@ class Options:
             a vector register.
         blocks: in patterns, the heights of blocks of registers.
         long: in patterns, the smallest extent of a dimension to tile, or to run on several threads.
-        directives: loop by loop, the directives that a schedule may use, and with any pattern the
-            other directives of :data:`OPTIONAL_DIRECTIVES`, which decide about storage, bounds,
+        directives: loop by loop, the directives that a schedule may use. With any pattern, the
+            other directives of :data:`OPTIONAL_DIRECTIVES`: they decide about storage, bounds,
             fused stages and the graph of Funcs.
         derivations: how many derivations of one kind may build on each other: 2 wraps wrappers,
             clones the producers of clones, and factors partial results again.
@@ -207,11 +207,11 @@ class Options:
         """A few whole patterns for each Func: spaces that are searched quickly, and counted exactly
         if they have few Funcs.
 
-        On a CPU: outputs and roots in parallel strips or tiles of vectors, producers inlined, at
-        root or at any loop, with windows sliding. On a GPU: outputs and roots in blocks of threads,
-        producers inlined, in kernels of their own, shared by a block or private to a thread; sums
-        and scatters also with their terms in blocks of threads, which change each element in one
-        step.
+        On a CPU, outputs and roots run in parallel strips or tiles of vectors. Producers are
+        inlined, at root or at any loop, with windows sliding. On a GPU, outputs and roots run in
+        blocks of threads. Producers are inlined, in kernels of their own, shared by a block or
+        private to a thread. Sums and scatters may also have their terms in blocks of threads, which
+        change each element in one step.
         """
         if isinstance(device, CpuDevice):
             return Options()

@@ -39,11 +39,13 @@ class Annealing:
     random parameters at once, and takes the cheapest legal ones.
 
     The search starts at ``start``, such as a schedule by hand. Without ``start``, it first gives a
-    share of its time to ``opening``, and starts at the best schedule with whole patterns that this
-    finds (with :meth:`Options.small`, if the space decides loop by loop). Without both, it starts
-    at the cheapest of the simple first schedules. A schedule that costs ``r`` times as much as the
-    current one takes its place with a chance of ``r ** (-1 / heat)``; the heat falls evenly to 0
-    over the steps. Other decisions stay as they are, as far as their options are still there.
+    share of its time to ``opening``, and starts at the best schedule that this finds. The opening
+    searches whole patterns; if the space decides loop by loop, those of :meth:`Options.small`.
+    Without both, it starts at the cheapest of the simple first schedules.
+
+    A schedule that costs ``r`` times as much as the current one takes its place with a chance of
+    ``r ** (-1 / heat)``. The heat falls evenly to 0 over the steps. Other decisions stay as they
+    are, as far as their options are still there.
 
     It is for :meth:`Options.expert` and :meth:`Options.everything`. It skips no option on
     principle: each decision may change to each of its options, so edits lead everywhere. Its

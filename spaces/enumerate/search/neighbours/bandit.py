@@ -82,10 +82,13 @@ class Credits:
 @frozen(kw_only=True)
 class Bandit:
     """Edits the best schedules in several ways, its arms, and gives each slice of work to the arm
-    that improved the best schedule most often lately (:class:`Credits`). One arm changes one
-    decision, as ``annealing`` does; one crosses two schedules between two points; two start again,
-    at a random or a reasonable schedule; eight follow the mutation rules of [RK13], such as new
-    numbers for a Func; one rewrites.
+    that improved the best schedule most often lately (:class:`Credits`). The arms:
+
+    - One changes one decision, as ``annealing`` does.
+    - One crosses two schedules between two points.
+    - Two start again, at a random or a reasonable schedule.
+    - Eight follow the mutation rules of [RK13], such as new numbers for a Func.
+    - One rewrites.
 
     It is for :meth:`Options.expert` and :meth:`Options.everything`, and works with whole patterns,
     too. It skips no option on principle: edits and restarts reach all of them.

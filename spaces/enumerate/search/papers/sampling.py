@@ -41,9 +41,9 @@ class HierarchicalSampling:
     first pattern that fits; the second phase compares all patterns. A Func in the loops of another
     one is tiled when it is placed ([A21] 4).
 
-    It leaves out what ``stagewise`` leaves out: stores between the compute level and the outermost
-    one and compute levels inside vectors (dominated: [S19] section 3), and other levels than inline
-    for a Func whose values are read once ([S19] Algorithm 1, [A21] 4). All but ``log2(B)`` of the
+    It leaves out what ``stagewise`` leaves out. Stores between the compute level and the outermost
+    one and compute levels inside vectors are dominated ([S19] section 3). A Func whose values are
+    read once is only inlined ([S19] Algorithm 1, [A21] 4). All but ``log2(B)`` of the
     ``B`` options of a bucket are left out without proof; docs/papers.md measures the loss.
 
     Attributes:

@@ -79,8 +79,8 @@ def _take_cheapest(
         opening: the opening.
         structure: the Funcs that are priced.
         costs: the costs of its choices.
-        price_before: gives what these Funcs cost in ``found``, for the case that its numbers are
-            not among the choices, or have no cost there: what is open may exceed a limit that the
+        price_before: gives what these Funcs cost in ``found``. It is called if its numbers are not
+            among the choices or have no cost there: what is open may exceed a limit that the
             numbers keep.
     """
     is_choice = opening.schedule == found.schedule

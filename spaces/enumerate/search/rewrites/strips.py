@@ -1,9 +1,9 @@
 """Runs nests of a found schedule in strips of rows.
 
 A search decides the loops of a Func before its producers. So it can't see that one of them, at root
-in the end, is larger than all caches. A strip is a few columns of the reader with all of its rows:
-if the reader runs strip after strip, and each computes its part of the producer, that part may
-still be in a cache when it is read.
+in the end, is larger than all caches. A strip is a few columns of the reader with all of its rows.
+The reader runs strip after strip, and each computes its part of the producer. That part may still
+be in a cache when it is read.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from spaces.model.schedules.schedule import Bound, FuncSchedule, LoopLevel, Sche
 def is_undominated(
     entry: FuncSchedule, path: ResidualPath, terms: Collection[LoopLevel] = ()
 ) -> bool:
-    """Whether a search keeps the entry of a Func: [S19] does not show that another entry dominates
-    it, no window slides along the terms of a sum, and explicit bounds are only those of unrolled
-    loops.
+    """Whether a search keeps the entry of a Func. It does if [S19] does not show that another entry
+    dominates it, no window slides along the terms of a sum, and explicit bounds are only those of
+    unrolled loops.
 
     Args:
         entry: the entry, or a part of it.

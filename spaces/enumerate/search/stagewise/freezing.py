@@ -46,9 +46,9 @@ class Freezing:
     three times as many here. All others are frozen, with their numbers. The second search decides
     the open Funcs again, and may compute them inside loops.
 
-    The cost that a Func adds is the difference between the costs of two half-decided schedules:
-    that of the first search with all consumers of the Func decided, and the same with the Func. So
-    any cost model will do; [A21] reads the cost of each stage from its own model. Both searches may
+    The cost that a Func adds is the difference between the costs of two half-decided schedules of
+    the first search. One has all consumers of the Func decided, the other one the Func, too. So any
+    cost model will do; [A21] reads the cost of each stage from its own model. Both searches may
     sample, as they do in [A21]: the strategy ``frozen-sampling``.
 
     It is for ``Options.medium`` and pipelines of many Funcs. It skips the dominated options

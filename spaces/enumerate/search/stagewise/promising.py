@@ -5,7 +5,7 @@ The search first prices one way of each compute level, with the widest store lev
 slide. For a sum it takes the last way without explicit bounds, which keeps the sums in registers.
 Those levels of a sum that are cheapest then are compared by their first way, too. The cheapest
 levels are priced with all their store levels, and of these levels and stores the cheapest with all
-their loops. Root is always priced with all loops: it begins a nest, and what the loops of a nest
+their loops. Root is always priced with all loops, for it begins a nest. What the loops of a nest
 are worth shows only when the producers in it are decided. [S20] and [A21] 4.3 decide levels and
 loops in two phases, too.
 """

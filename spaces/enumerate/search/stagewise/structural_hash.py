@@ -1,10 +1,10 @@
 """Structural hashes: equal for schedules whose loop nests are alike up to a depth ([A21] 3.1).
 
-A depth counts the *levels* of a nest, from the outside: a level holds the loops that walk once over
+A depth counts the *levels* of a nest, from the outside. A level holds the loops that walk once over
 the dimensions of a Func, such as its tiles, its blocks or its threads. At depth 0 only the Funcs at
-root count. At depth ``d`` count the loops of the first ``d`` levels and the Funcs that are computed
-in them, and the tile sizes of all of these levels but the last: so tile sizes count one step later
-than the loops that they make.
+root count. At depth ``d`` the loops of the first ``d`` levels count, and the Funcs that are
+computed in them. So do the tile sizes of all of these levels but the last: tile sizes count one
+step later than the loops that they make.
 """
 
 from __future__ import annotations

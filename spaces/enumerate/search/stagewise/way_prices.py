@@ -18,8 +18,8 @@ from spaces.model.schedules.domain_order import DomainOrder, LoopKind, of_consta
 
 JUDGED_ALONE = 8
 """How many choices of a structure are judged one by one if none is legal with open numbers. Some
-extents are known to be constant, and some reads to end in time, only with numbers: as those of the
-threads of a Func that a block computes for its tile, or where a size is no multiple of a vector.
+extents are known to be constant only with numbers, and some reads to end in time. Examples are the
+threads of a Func that a block computes for its tile, and sizes that are no multiple of a vector.
 """
 
 

@@ -1,6 +1,6 @@
 """Decisions that need no price: Funcs that are surely inlined, and decisions that recur.
 
-A search that goes on with one state alone need not know what such a decision costs: the missing
+A search that goes on with one state alone need not know what such a decision costs. The missing
 cost is the same in all ways that follow, and the complete schedule gets its own price.
 """
 

@@ -22,9 +22,9 @@ def universe(space: ScheduleSpace) -> Universe:
     that its topics may decide in any state, and only the rules say which choices are legal.
 
     The universe has the same legal schedules as the space. The decisions of a Func are called
-    ``F.compute``, ``F.store``, ``F.root`` and ``F.inner``, or ``F.memory`` and the like for its
-    storage and bounds; a decision about a factor has the name of the parameter. A choice with a
-    single option is not a decision.
+    ``F.compute``, ``F.store``, ``F.root`` and ``F.inner``. Those about its storage and bounds are
+    called ``F.memory`` and the like. A decision about a factor has the name of the parameter. A
+    choice with a single option is not a decision.
 
     Raises:
         ValueError: no universe holds the space (:func:`why_no_universe`).

@@ -1,7 +1,7 @@
 """Whether half-decided schedules go with the plainest schedule of the open Funcs: all of these at
 root, as written.
 
-Rules say too little about a half-decided schedule: tiles that are rounded up need values that the
+Rules say too little about a half-decided schedule. Tiles that are rounded up need values that the
 images may not have, and a coordinate that reads an open Func has no limits yet. Random schedules
 rarely go on where the plainest rest breaks a rule, for other rests seldom mend it.
 """

@@ -1,7 +1,7 @@
 """What patterns are made of: the facts about a stage, and splits and loops with regular names.
 
-Regular names let a Func be computed at a loop of another Func whatever that Func's pattern is: the
-outer loop of a dimension keeps its name ``x``; the loop inside a tile is ``xi``, the vector lanes
+Regular names let a Func be computed at a loop of another Func whatever that Func's pattern is. The
+outer loop of a dimension keeps its name ``x``. The loop inside a tile is ``xi``, the vector lanes
 are ``xv``, the threads of a grid are ``xt``, and the values of one thread ``xb``.
 """
 

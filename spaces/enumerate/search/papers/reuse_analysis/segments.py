@@ -136,9 +136,11 @@ def with_several_consumers(pipeline: Pipeline) -> frozenset[str]:
 
 
 def necessary_cuts(pipeline: Pipeline, kept: frozenset[str]) -> frozenset[str]:
-    """The Funcs that end a segment in every segmentation: outputs, Funcs with a given entry and
-    those that they read, Funcs that a consumer reads at values, which are needed whole, and Funcs
-    that several stages of the last Func of a segment read, which share no loop.
+    """The Funcs that end a segment in every segmentation.
+
+    These are outputs, and Funcs with a given entry and those that they read. So are Funcs that a
+    consumer reads at values: they are needed whole. So are Funcs that several stages of the last
+    Func of a segment read: these stages share no loop.
     """
     read = {name for one in kept for name in pipeline.function(one).callees}
     ends = {one.name for one in pipeline.functions if one.name in read}

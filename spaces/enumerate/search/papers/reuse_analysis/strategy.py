@@ -31,8 +31,8 @@ class ReuseAnalysis:
     the space lack a placement that the analysis needs, only those simple schedules are left.
 
     It is for ``Options.medium`` of a CPU. It skips what [S19] section 3 shows to be dominated:
-    levels with less reuse and the same buffer, or with the same reuse and a larger buffer, and
-    tiles that break the constraints of section 4.2.
+    levels with less reuse and the same buffer, or with the same reuse and a larger buffer. It also
+    skips tiles that break the constraints of section 4.2.
 
     Attributes:
         load_weight: the cost of a load relative to a computed value, w of [S19].

@@ -205,8 +205,9 @@ def _structure(
     segment: ScheduleSpace, menus: Menus, output: str, entries: tuple[FuncSchedule, ...]
 ) -> tuple[dict[str, int], Structure]:
     """The structure of a segment with the tile sizes of its output as parameters, and the numbers
-    of all other parameters: the fewest lanes of a vector, and the middle of each menu of tiles. If
-    an output with many updates has too many choices, the tiles of its first stages are among them.
+    of all other parameters. These are the fewest lanes of a vector, and the middle of each menu of
+    tiles. If an output with many updates has too many choices, the tiles of its first stages are
+    among them.
     """
     numbers: dict[str, int] = {}
     choices: dict[str, tuple[int, ...]] = {}
