@@ -6,6 +6,7 @@ import datetime
 import importlib.metadata
 import os
 import platform
+from collections.abc import Mapping
 from typing import Any
 
 from spaces.backend.measuring.machine import processor as model_name
@@ -31,7 +32,12 @@ def machine() -> dict[str, Any]:
 
 def processor() -> str:
     """The model of the processor, and LLVM's name of it: a cloud may call all its models alike."""
-    return f"{model_name()} ({host_cpu().model})"
+    return processor_of(machine())
+
+
+def processor_of(machine: Mapping[str, Any]) -> str:
+    """The same of a machine as :func:`machine` gives it."""
+    return f"{machine['processor']} ({machine['llvm_cpu']})"
 
 
 def _version(package: str) -> str:

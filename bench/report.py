@@ -75,10 +75,10 @@ def summary() -> str:
         ("one schedule by hand, compiled by both", f"{1 / same['ms_ours_over_halide']:.2f}",
          same["apps"])
     )  # fmt: skip
-    if gallery.FILE.exists():
-        for use, count, mean, *_ in gallery.rows(_load("gallery")["pipelines"]):
+    for document in gallery.measured():
+        for use, place, count, mean, *_ in gallery.rows(document):
             what = f"schedule of our search for the gallery, {use}, beside the autoschedulers"
-            rows.append((what, mean, count))
+            rows.append((f"{what}, on {place}", mean, count))
     on_gpu = _load("against_gpu_autoschedulers")["results"]["geometric_means"]
     for name in GPU_AUTOSCHEDULERS:
         mean = on_gpu[f"{name}, cost"]
@@ -111,7 +111,7 @@ def tables() -> str:
     on_gpu = (_on_gpu,) if _was_on_gpu() else ()
     found = (_gpu_found,) if (RESULTS / "gpu_found.json").exists() else ()
     gpus = (*on_gpu, _gpu_autoschedulers, *found, _gpu_static)
-    away = (_gallery,) if gallery.FILE.exists() else ()
+    away = (_gallery,) if gallery.measured() else ()
     searches = (_autoschedulers, *away, *gpus, _spaces, _quality, _first_found)
     counters = (_counters,) if (RESULTS / "profile_overhead.json").exists() else ()
     both_ways = (_both_ways,) if (RESULTS / "halide_pipelines.json").exists() else ()
@@ -210,10 +210,10 @@ def _autoschedulers() -> str:
 
 
 def _gallery() -> str:
-    loaded = _load("gallery")
-    table = _table(gallery.HEADS, gallery.rows(loaded["pipelines"]))
-    place = f"Measured on {loaded['machine']['processor']}, {loaded['machine']['cores']} cores."
-    return f"{gallery.WHAT} {place}\n\n{table}\n\n{gallery.losses(loaded['pipelines'])}"
+    measured = gallery.measured()
+    table = _table(gallery.HEADS, [row for one in measured for row in gallery.rows(one)])
+    lost = "\n\n".join(gallery.losses(one) for one in measured)
+    return f"{gallery.WHAT}\n\n{table}\n\n{lost}"
 
 
 def _gpu_autoschedulers() -> str:

@@ -93,14 +93,14 @@ def test_the_gallery_is_summed_up_by_use_and_names_what_is_slower() -> None:
         "argmax_rows": {"failed": {gallery.OURS: "it died"}, **_compared({"Li2018": 6 * [1.0]})},
         "blur_volume": timed(ours=1.0, five=1.0, Li2018=3.0),
     }
-    judged, learned = gallery.rows(found)
-    assert judged == ("kinds that only judge", 2, "1.00", "0.50", 1, "2.00", "2.00", 0)
-    assert learned == ("kinds to learn from", 1, "3.00", "3.00", 0, "3.00", "3.00", 0)
-    assert (
-        gallery.losses(found)
-        == "Slower with our first: median_3x3 (0.50). Ours fails: argmax_rows."
-    )
-    assert gallery.losses({"alpha_over": found["alpha_over"]}) == "None is slower with ours."
+    document = {"machine": {"processor": "Fast", "llvm_cpu": "f1"}, "pipelines": found}
+    judged, learned = gallery.rows(document)
+    assert judged == ("kinds that only judge", "Fast (f1)", 2, "1.00", "0.50", 1, "2.00", "2.00", 0)
+    assert learned == ("kinds to learn from", "Fast (f1)", 1, "3.00", "3.00", 0, "3.00", "3.00", 0)
+    told = "these are slower with our first: median_3x3 (0.50). Ours fails: argmax_rows."
+    assert gallery.losses(document) == f"On Fast (f1) {told}"
+    document["pipelines"] = {"alpha_over": found["alpha_over"]}
+    assert gallery.losses(document) == "On Fast (f1) none is slower."
 
 
 def test_the_table_says_how_long_apps_were_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
