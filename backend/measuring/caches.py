@@ -12,6 +12,7 @@ from attrs import define, field
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice
+from spaces.constraints.devices.host_caches import described_caches
 
 TIMES = 2
 """A buffer of so many times the largest cache takes the place of all that was there."""
@@ -31,7 +32,8 @@ class CacheFlush:
     @staticmethod
     def of(device: CpuDevice) -> CacheFlush:
         """One for the cores that this process may use now."""
-        largest = max(device.l1_bytes, device.l2_bytes, device.l3_bytes)
+        described = (one.bytes for one in described_caches().levels.values())
+        largest = max(device.l1_bytes, device.l2_bytes, device.l3_bytes, *described)
         cores = tuple(sorted(os.sched_getaffinity(0))) if sys.platform == "linux" else ()
         return CacheFlush(cores, np.zeros(TIMES * largest, np.uint8))
 

@@ -16,6 +16,11 @@ from typing import TypeAlias
 import llvmlite.binding
 from attrs import Factory, asdict, evolve, field, frozen
 
+from spaces.constraints.devices.host_caches import (
+    CACHE_FOLDER,
+    MOST_L3_BYTES_A_CORE,
+    described_caches,
+)
 from spaces.constraints.devices.present_gpu import NoGpuError, present_gpu
 from spaces.constraints.devices.products import GpuProduct, gpu_products, product_called
 from spaces.markup.card import Card, card, facts
@@ -109,13 +114,6 @@ class CpuDevice(ShowsCard):
 
 Device: TypeAlias = GpuDevice | CpuDevice
 
-_CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
-
-# Where the system does not describe its caches: modest sizes for a core of the last decade, since
-# a working set that is sized too small costs less than one that overflows.
-_FALLBACK_CACHE_BYTES = {1: 32 << 10, 2: 256 << 10, 3: 4 << 20}
-_FALLBACK_CACHE_LINE_BYTES = 64
-
 # Widest first. 256-bit integer arithmetic came with AVX2, not with AVX.
 _VECTOR_BITS = (("avx512f", 512), ("avx2", 256), ("sse2", 128), ("neon", 128))
 _FALLBACK_VECTOR_BITS = 128
@@ -174,15 +172,16 @@ def known_names() -> tuple[str, ...]:
     return (*device_names(), "gpu", *gpu_products())
 
 
-def host_cpu(cache_folder: Path = _CACHE_FOLDER) -> CpuDevice:
+def host_cpu(cache_folder: Path = CACHE_FOLDER) -> CpuDevice:
     """Describe the CPU on which this process runs.
 
     Args:
         cache_folder: the folder in which the kernel describes the caches of one core, as Linux
             does. If it is missing, the caches have 32 KiB, 256 KiB and 4 MiB, with lines of 64
-            bytes.
+            bytes. A third level counts with at most :data:`MOST_L3_BYTES_A_CORE` for each core that
+            shares it.
     """
-    cache_bytes, cache_line_bytes = _read_caches(cache_folder)
+    caches = described_caches(cache_folder)
     features = llvmlite.binding.get_host_cpu_features()
     widths = (bits for feature, bits in _VECTOR_BITS if features.get(feature))
     vector_bits = next(widths, _FALLBACK_VECTOR_BITS)
@@ -191,10 +190,10 @@ def host_cpu(cache_folder: Path = _CACHE_FOLDER) -> CpuDevice:
         name="cpu",
         model=model,
         cores=_allowed_cores(),
-        l1_bytes=cache_bytes.get(1, 0),
-        l2_bytes=cache_bytes.get(2, 0),
-        l3_bytes=cache_bytes.get(3, 0),
-        cache_line_bytes=cache_line_bytes,
+        l1_bytes=caches.bytes_of(1),
+        l2_bytes=caches.bytes_of(2),
+        l3_bytes=min(caches.bytes_of(3), MOST_L3_BYTES_A_CORE * caches.cores_of(3)),
+        cache_line_bytes=caches.line_bytes,
         vector_bits=vector_bits,
         unit_bits=min(vector_bits, _UNIT_BITS.get(model, vector_bits)),
     )
@@ -261,26 +260,3 @@ def _gpus() -> dict[str, GpuDevice]:
 def _allowed_cores() -> int:
     affinity = getattr(os, "sched_getaffinity", None)  # absent outside Linux
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-
-
-def _read_caches(folder: Path) -> tuple[dict[int, int], int]:
-    """The bytes of each level of data cache, and of a cache line."""
-    cache_bytes: dict[int, int] = {}
-    line_bytes = _FALLBACK_CACHE_LINE_BYTES
-    for index in sorted(folder.glob("index*")):
-        try:
-            kind = (index / "type").read_text().strip()
-            level = int((index / "level").read_text())
-            size = _parse_size((index / "size").read_text().strip())
-            line = int((index / "coherency_line_size").read_text())
-        except (OSError, ValueError):  # virtual machines may leave single files out
-            continue
-        if kind in ("Data", "Unified"):
-            cache_bytes[level] = size
-            line_bytes = line
-    return cache_bytes or dict(_FALLBACK_CACHE_BYTES), line_bytes
-
-
-def _parse_size(text: str) -> int:
-    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    return int(text[:-1]) * units[text[-1]] if text[-1:] in units else int(text)

@@ -94,6 +94,23 @@ def test_caches_are_read_as_linux_describes_them(tmp_path):
     assert cpu.cache_line_bytes == 128
 
 
+@pytest.mark.parametrize(
+    ("size", "sharing", "counts"),
+    [
+        ("32768K", "00000000,000000ff", 32 << 20),
+        ("96M", "ff", 96 << 20),
+        ("300M", "3", 32 << 20),  # a virtual machine with two cores of a large host
+        ("40M", "1", 16 << 20),
+    ],
+)
+def test_a_third_level_counts_with_what_a_core_may_have_of_it(tmp_path, size, sharing, counts):
+    write_cache(
+        tmp_path, 3, level=3, type="Unified", size=size, coherency_line_size=64,
+        shared_cpu_map=sharing,
+    )  # fmt: skip
+    assert host_cpu(tmp_path).l3_bytes == counts
+
+
 def test_where_the_system_says_nothing_modest_caches_are_assumed(tmp_path):
     cpu = host_cpu(tmp_path / "absent")
     assert (cpu.l1_bytes, cpu.l2_bytes, cpu.l3_bytes) == (32 * KB, 256 * KB, 4096 * KB)
