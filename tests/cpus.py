@@ -19,3 +19,7 @@ ROUND_PEAKS = Peaks(product="none", operations_per_second=64e9, bytes_per_second
 """Rates with which tests calculate by hand."""
 
 ONE_CORE = evolve(FOUR_CORES, cores=1, l3_bytes=4 << 20)
+
+WIDE_VECTORS = evolve(
+    FOUR_CORES, cores=2, l2_bytes=1 << 20, l3_bytes=32 << 20, vector_bits=512, unit_bits=256
+)

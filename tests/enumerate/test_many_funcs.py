@@ -13,8 +13,9 @@ from spaces.enumerate.search.stagewise.ways import NEST
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.nest.loopnest import Loop, walk_nest
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from tests.cpus import WIDE_VECTORS
 
-CPU = spaces.device("cpu")
+CPU = WIDE_VECTORS
 
 DEEP = 1001
 """More Funcs than Python lets calls nest."""

@@ -19,7 +19,7 @@ host, but few of the cores that use it. Measured with sums in such a machine, of
 
 
 @frozen
-class Cache:
+class DescribedCache:
     """A cache of one core.
 
     Attributes:
@@ -40,7 +40,7 @@ class HostCaches:
         line_bytes: the size of a cache line.
     """
 
-    levels: Mapping[int, Cache]
+    levels: Mapping[int, DescribedCache]
     line_bytes: int
 
     def bytes_of(self, level: int) -> int:
@@ -54,12 +54,19 @@ class HostCaches:
 
 # Where the system does not describe its caches: modest sizes for a core of the last decade, since
 # a working set that is sized too small costs less than one that overflows.
-_MODEST = HostCaches({1: Cache(32 << 10, 1), 2: Cache(256 << 10, 1), 3: Cache(4 << 20, 1)}, 64)
+_MODEST = HostCaches(
+    {
+        1: DescribedCache(32 << 10, 1),
+        2: DescribedCache(256 << 10, 1),
+        3: DescribedCache(4 << 20, 1),
+    },
+    64,
+)
 
 
 def described_caches(folder: Path = CACHE_FOLDER) -> HostCaches:
     """The caches that a folder describes, as Linux does; modest ones if it describes none."""
-    levels: dict[int, Cache] = {}
+    levels: dict[int, DescribedCache] = {}
     line_bytes = _MODEST.line_bytes
     for index in sorted(folder.glob("index*")):
         try:
@@ -70,7 +77,7 @@ def described_caches(folder: Path = CACHE_FOLDER) -> HostCaches:
         except (OSError, ValueError):  # virtual machines may leave single files out
             continue
         if kind in ("Data", "Unified"):
-            levels[level] = Cache(size, _sharing_cores(index))
+            levels[level] = DescribedCache(size, _sharing_cores(index))
             line_bytes = line
     return HostCaches(levels, line_bytes) if levels else _MODEST
 

@@ -24,7 +24,7 @@ from spaces.backend.measuring.disturbance import ProcessorTimes
 from spaces.backend.measuring.session import MeasuringError
 from spaces.backend.measuring.task import MeasuringTask
 from spaces.constraints.devices.device import CpuDevice
-from spaces.constraints.devices.host_caches import Cache, HostCaches
+from spaces.constraints.devices.host_caches import DescribedCache, HostCaches
 from spaces.model.directives.directives import schedule
 from tests.backend.measuring.test_cpu_program import Sleeper
 from tests.enumerate.pipelines import copied
@@ -86,7 +86,7 @@ def test_each_core_writes_more_than_the_largest_cache(monkeypatch: pytest.Monkey
         name="cpu", model="m", cores=2, l1_bytes=512, l2_bytes=4096, l3_bytes=1024,
         cache_line_bytes=64, vector_bits=128,
     )  # fmt: skip
-    described = HostCaches({1: Cache(512, 1), 3: Cache(8192, 2)}, 64)
+    described = HostCaches({1: DescribedCache(512, 1), 3: DescribedCache(8192, 2)}, 64)
     monkeypatch.setattr("spaces.backend.measuring.caches.described_caches", lambda: described)
     flush = CacheFlush.of(small)
     assert flush._buffer.nbytes == TIMES * 8192
