@@ -63,7 +63,6 @@ CASES = {
         f"{IN_ROWS}; out.split(x, xo, xi, 8, TailStrategy::GuardWithIf).parallel(xo)",
         2,
     ),
-    "one in the other": (rows, "f.compute_at(g, y); g.compute_at(out, y)", 2),
     "pairs": (pairs, "f.compute_at(out, y)", 2),
     "a window that slides": (window, "f.store_root().compute_at(out, y)", 1),
     "a window that slides in each strip": (
