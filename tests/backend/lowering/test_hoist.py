@@ -309,6 +309,16 @@ def test_a_loop_without_iterations_takes_nothing(extent: Expr) -> None:
     assert not memory.requests
 
 
+def test_a_loop_whose_condition_does_not_hold_takes_nothing() -> None:
+    after = hoist(program(loop(If(M > 2, storage("a", written("a"))))))
+    memory = CountedMemory()
+    with compiled(after, memory) as call:
+        call(n=3, m=2)
+        assert not memory.requests
+        call(n=3, m=3)
+    assert memory.requests == [3 * 4]
+
+
 def test_drawn_programs_compute_the_same_in_as_much_memory() -> None:
     """They take it as often or less often, and lack it where they lacked it before."""
     seen = {"fewer requests": 0, "no memory": 0, "no iteration": 0}
