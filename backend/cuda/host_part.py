@@ -20,7 +20,7 @@ from spaces.backend.llvm.codegen import entry_name, llvm_module, report_words
 from spaces.backend.llvm.module import OUT_OF_MEMORY
 from spaces.backend.llvm.runtime.helpers import runtime_symbols
 from spaces.backend.llvm.runtime.pools import ThreadPool
-from spaces.backend.lowering.cpu.passes import HOST_PASSES
+from spaces.backend.lowering.cpu.passes import host_passes
 from spaces.machine_code import CompiledModule, compile_module
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Type
@@ -107,7 +107,7 @@ def compile_host_part(
         size_checks=(),
         body=part.body,
     )
-    for lowering in HOST_PASSES:
+    for lowering in host_passes(access_mode):
         lowered = lowering(lowered)
     read = {name for s in inside for name in buffers_read(s)}
     written = {name for s in inside for name in buffers_written(s)}

@@ -12,6 +12,7 @@ from attrs import define, field
 from llvmlite import ir
 
 from spaces.backend.access import AccessMode
+from spaces.backend.ir.lifetimes import parts_of
 from spaces.backend.ir.program import BufferParameter, LoopProgram
 from spaces.backend.ir.sizes import known_elements
 from spaces.backend.ir.statements import (
@@ -32,7 +33,6 @@ from spaces.backend.ir.statements import (
 from spaces.backend.llvm.alias import LoopHint
 from spaces.backend.llvm.closures import LONG, Closure, loops_in
 from spaces.backend.llvm.expressions import Expressions
-from spaces.backend.llvm.lifetimes import parts_of
 from spaces.backend.llvm.module import FOREIGN_FAILED, ILL_SIZED, OUT_OF_MEMORY, FunctionEmitter
 from spaces.backend.llvm.operators import FloatMode, llvm_type
 from spaces.backend.llvm.runtime.blocks import I8, I32, I64, POINTER, VOID, Value, i32, i64

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from spaces.backend.access import AccessMode
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.lowering.cases import combined, each, refused
+from spaces.backend.lowering.cpu.hoist import hoist
 from spaces.backend.lowering.cpu.interleave import interleave
 from spaces.backend.lowering.cpu.parallel import parallel
 from spaces.backend.lowering.cpu.partition import partition
@@ -41,14 +42,22 @@ def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
         round_folds,
         stride_forms,
         flatten if access_mode is AccessMode.PLAIN else flatten_with_dimensions,
-        vectorize,
-        interleave,
-        parallel,
+        *_behind_flatten(access_mode),
     )
 
 
-HOST_PASSES = (unroll, vectorize, interleave, parallel)
-"""The passes for the host parts of a GPU program, which are simplified and flat already."""
+def host_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
+    """The passes for the host parts of a GPU program, which are simplified and flat already."""
+    return (unroll, *_behind_flatten(access_mode))
+
+
+def _behind_flatten(access_mode: AccessMode) -> tuple[Pass, ...]:
+    """The passes for flat programs. Hardened ones allocate in each iteration, because only new
+    memory is poisoned.
+    """
+    hoisting = (hoist,) if access_mode is AccessMode.PLAIN else ()
+    return (vectorize, interleave, *hoisting, parallel)
+
 
 CPU_PASSES = tuple(one.name for one in cpu_passes())
 """The names of the passes, in order."""

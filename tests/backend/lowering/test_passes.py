@@ -29,7 +29,7 @@ VAR, N, ZERO = Variable(Int32, "i"), Variable(Int32, "n"), constant(0, Int32)
 STORE = Store("out", ZERO, N)
 NEVER = If(constant(False, Bool), STORE)
 
-FLAT = ("flatten", "vectorize", "interleave", "parallel")
+FLAT = ("flatten", "vectorize", "interleave", "hoist", "parallel")
 
 
 def buffer_cells(ranges: list[tuple[int, int]], array: np.ndarray, flat: bool) -> Cells:
