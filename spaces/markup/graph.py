@@ -85,7 +85,8 @@ class _PlacedCluster:
     """A cluster that is laid out: places relative to its corner.
 
     Attributes:
-        bends: for each edge over several layers the gaps that it goes through, from its source on.
+        bends: for each edge that passes layers of it the gaps that it goes through, from its source
+            on.
     """
 
     cluster: Cluster
@@ -113,11 +114,11 @@ class _PlacedGraph:
 
     @bends.default
     def _absolute_bends(self) -> Mapping[Edge, Sequence[_Box]]:
-        return {
-            edge: [box.moved(x, y) for box in boxes]
-            for block, x, y in self.blocks
-            for edge, boxes in block.bends.items()
-        }
+        found: dict[Edge, list[_Box]] = {}
+        for block, x, y in self.blocks:
+            for edge, boxes in block.bends.items():
+                found.setdefault(edge, []).extend(box.moved(x, y) for box in boxes)
+        return found
 
 
 @frozen
@@ -169,13 +170,15 @@ def graph_svg(clusters: Iterable[Cluster], edges: Iterable[Edge], title: str = "
         if source in before and target in before and source != target:
             before[target].append(source)
     layout = _arranged([_block(cluster, before) for cluster in placed], before)
-    shapes = [_frame(block, x, y) for block, x, y in layout.blocks if block.cluster.label]
+    framed = [(block, x, y) for block, x, y in layout.blocks if block.cluster.label]
+    shapes = [_frame(*one) for one in framed]
     marks = {n.name: n.mark for c in placed for n in c.nodes}
     shapes += [
         _edge(layout, (source, target), marks)
         for target, sources in before.items()
         for source in sources
     ]
+    shapes += [_label(block.cluster.label, x, y) for block, x, y in framed]
     shapes += [_node(node, layout.nodes[node.name]) for c in placed for node in c.nodes]
     width, height = f"{layout.width:.0f}", f"{layout.height:.0f}"
     return tag(
@@ -193,7 +196,14 @@ def _block(cluster: Cluster, before: Mapping[str, Sequence[str]]) -> _PlacedClus
     """The places of the nodes of one cluster."""
     nodes = {node.name: node for node in cluster.nodes}
     order = _Order({name: [b for b in before[name] if b in nodes] for name in nodes})
-    chains = _chains(order)
+    outer = [(source, name) for name in nodes for source in before[name] if source not in nodes]
+    outer += [
+        (name, target)
+        for target, sources in before.items()
+        for name in sources
+        if name in nodes and target not in nodes
+    ]
+    chains = _chains(order, outer)
     gaps = {gap: _THIN for chain in chains.values() for gap in chain}
     widths = {name: node.width for name, node in nodes.items()} | gaps
     layers = _with_gaps(order, chains).layers()
@@ -213,30 +223,49 @@ def _block(cluster: Cluster, before: Mapping[str, Sequence[str]]) -> _PlacedClus
     return _PlacedCluster(cluster, own, bends, inner + 2 * pad, height)
 
 
-def _chains(order: _Order) -> dict[Edge, list[str]]:
-    """For each edge over several layers a gap in each layer between."""
-    return {
-        (source, target): [
-            f"{source}\0{target}\0{layer}"
-            for layer in range(order.depth[source] + 1, order.depth[target])
-        ]
-        for target, sources in order.follows.items()
-        for source in sources
-        if order.depth[target] > order.depth[source] + 1
-    }
+def _chains(order: _Order, outer: Iterable[Edge]) -> dict[Edge, list[str]]:
+    """For each edge that passes layers a gap in each of them.
+
+    Args:
+        order: the nodes of a cluster.
+        outer: the edges between a node of it and one elsewhere: they come from above its layers, or
+            leave them below.
+    """
+    inner = ((source, target) for target, sources in order.follows.items() for source in sources)
+    end = max(order.depth.values(), default=-1) + 1
+    found = {}
+    for source, target in (*inner, *outer):
+        layers = range(order.depth.get(source, -1) + 1, order.depth.get(target, end))
+        if layers:
+            found[source, target] = [f"{source}\0{target}\0{layer}" for layer in layers]
+    return found
 
 
 def _with_gaps(order: _Order, chains: Mapping[Edge, Sequence[str]]) -> _Order:
     """The same order, in which gaps take their places between the nodes of the layers."""
     follows: dict[str, list[str]] = {}
-    for target, sources in order.follows.items():
-        ends = []
-        for source in sources:
-            before = source
-            for gap in chains.get((source, target), ()):
-                follows[gap], before = [before], gap
-            ends.append(before)
-        follows[target] = ends
+    ends: dict[str, list[str]] = {
+        target: [source for source in sources if (source, target) not in chains]
+        for target, sources in order.follows.items()
+    }
+    by_source: dict[str, list[Edge]] = {}
+    for edge in chains:
+        by_source.setdefault(edge[0], []).append(edge)
+
+    def follow(source: str) -> None:
+        for edge in by_source.get(source, ()):
+            before = [source] if source in order.follows else []
+            for gap in chains[edge]:
+                follows[gap], before = before, [gap]
+            if edge[1] in ends:
+                ends[edge[1]] += before
+
+    for source in by_source:
+        if source not in order.follows:
+            follow(source)
+    for name in order.follows:
+        follows[name] = ends[name]
+        follow(name)
     return _Order(follows)
 
 
@@ -271,7 +300,7 @@ def _arranged(
 
 
 def _frame(block: _PlacedCluster, x: float, y: float) -> Markup:
-    shape = tag(
+    return tag(
         "rect",
         x=f"{x:.0f}",
         y=f"{y:.0f}",
@@ -280,8 +309,11 @@ def _frame(block: _PlacedCluster, x: float, y: float) -> Markup:
         rx=8,
         class_="frame",
     )
-    label = tag("text", block.cluster.label, x=f"{x + 10:.0f}", y=f"{y + 17:.0f}", class_="quiet")
-    return tag("g", shape, label)
+
+
+def _label(text: str, x: float, y: float) -> Markup:
+    """The label of a frame; edges pass below it."""
+    return tag("text", text, x=f"{x + 10:.0f}", y=f"{y + 17:.0f}", class_="quiet label")
 
 
 def _edge(layout: _PlacedGraph, edge: Edge, marks: Mapping[str, str | None]) -> Markup:
