@@ -20,7 +20,6 @@ Compared: TypeAlias = tuple[CheckedSchedule, ScheduleFacts, Profile | None]
 
 _TOLD: tuple[Fact, ...] = (
     sentences.LEVEL,
-    sentences.KERNEL,
     sentences.EVALUATIONS,
     sentences.REDUNDANT,
     sentences.STORAGE,
@@ -29,6 +28,9 @@ _TOLD: tuple[Fact, ...] = (
 
 _ON_ONE_DEVICE = (sentences.LANES, sentences.TASKS)
 """What says something only between two schedules for one device."""
+
+_ON_GPUS = (sentences.KERNEL,)
+"""What says something only between two schedules for GPUs."""
 
 _MOST = 24
 """The page has a sentence for so many Funcs; the table has all."""
@@ -80,8 +82,8 @@ def _whole(first: Compared, second: Compared) -> Iterator[str]:
     kept = [_bytes_kept(side[1]) for side in (first, second)]
     if kept[0] != kept[1]:
         yield (
-            "One allocation of each Func takes together "
-            f"{shown_bytes(kept[0])} in the first and {shown_bytes(kept[1])} in the second."
+            f"One allocation of each Func, all together, takes {shown_bytes(kept[0])} in the "
+            f"first and {shown_bytes(kept[1])} in the second."
         )
 
 
@@ -105,6 +107,8 @@ def _of_funcs(first: ScheduleFacts, second: ScheduleFacts) -> Iterator[tuple[str
     if one is None or other is None:
         return
     told = _TOLD if first.device != second.device else (*_TOLD, *_ON_ONE_DEVICE)
+    if first.kernels and second.kernels:
+        told = (*told, *_ON_GPUS)
     for name in _funcs(first, second):
         left, right = one.computed(name), other.computed(name)
         if left is None and right is None:
@@ -128,7 +132,9 @@ def _funcs(first: ScheduleFacts, second: ScheduleFacts) -> Iterable[str]:
 
 def _table(first: ScheduleFacts, second: ScheduleFacts, names: tuple[str, str]) -> Markup:
     columns = ["Func"]
-    for what in ("computed", "evaluations", "one allocation", "lanes"):
+    shown = [("computed", _level), ("evaluations", _evaluations), ("one allocation", _allocation)]
+    shown += [] if first.kernels or second.kernels else [("lanes", _lanes)]
+    for what, _ in shown:
         columns += [f"{what}: {names[0]}", names[1]]
     rows: list[list[Child]] = []
     for name in _funcs(first, second):
@@ -136,7 +142,7 @@ def _table(first: ScheduleFacts, second: ScheduleFacts, names: tuple[str, str]) 
         if all(one is None or one.role == "inlined" for one in pair):
             continue
         row: list[Child] = [tag("span", name, data_func=name)]
-        for text in (_level, _evaluations, _allocation, _lanes):
+        for _, text in shown:
             one, other = (text(fact) for fact in pair)
             differs = "differs" if one != other else None
             row += [tag("span", one, class_=differs), tag("span", other, class_=differs)]

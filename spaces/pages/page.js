@@ -85,7 +85,7 @@
       const part = document.createElement("span");
       part.textContent = text;
       part.style.setProperty("--c", colour[key]);
-      legend.append(part);
+      legend.append(part, " ");
     }
     Object.assign(slider, { type: "range", min: 0, max: events.length, value: 0 });
     slider.setAttribute("aria-label", "Step of the run");
@@ -146,7 +146,8 @@
       });
       const what = Array.isArray(last) ? `computes ${last[1].length} of ${grids[last[0]].name}`
         : last === null ? "nothing is computed yet" : `storage of ${grids[last].name} begins`;
-      told.textContent = `step ${step} of ${events.length}: ${what}`;
+      const [now_at, last_step] = [step, events.length].map((n) => n.toLocaleString("en-US"));
+      told.textContent = `step ${now_at} of ${last_step}: ${what}`;
     };
     let timer = 0;
     const stop = () => { clearInterval(timer); timer = 0; play.textContent = "Play"; };

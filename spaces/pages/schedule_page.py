@@ -132,15 +132,28 @@ def _sections(sides: Sequence[ShownSchedule], detail: Detail) -> Iterator[Sectio
         shown = [view(side, prefix, detail) for side, prefix in zip(sides, _PREFIXES, strict=False)]
         if any(shown):
             wide = not alone or id not in ("graph", "nest")
-            yield Section(id, title, _in_columns(sides, shown), wide)
+            yield Section(id, title, _in_columns(sides, shown, _ABSENT.get(id, "")), wide)
 
 
-def _in_columns(sides: Sequence[ShownSchedule], shown: Sequence[Markup | None]) -> Markup:
+_ABSENT = {
+    "violations": "It breaks no rule.",
+    "repair": "It is legal.",
+    "kernels": "It has no GPU kernels.",
+    "run": "There is no picture of it: it is illegal, or too large at the smallest size.",
+    "proofs": "It was not proven.",
+}
+"""What stands in the column of a schedule that lacks a part which the other one has."""
+
+
+def _in_columns(
+    sides: Sequence[ShownSchedule], shown: Sequence[Markup | None], absent: str = ""
+) -> Markup:
     """One view, or two beside each other under the names of their schedules."""
     if len(sides) == 1:
         return joined(shown)
+    missing = tag("p", absent or "It is illegal.", class_="quiet")
     columns = [
-        tag("div", tag("h3", side.name), view or tag("p", "Nothing.", class_="quiet"))
+        tag("div", tag("h3", side.name), view or missing)
         for side, view in zip(sides, shown, strict=True)
     ]
     return tag("div", columns, class_="sides two")
@@ -262,7 +275,7 @@ def _funcs(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
 
 def _schedule(side: ShownSchedule, prefix: str, detail: Detail) -> Markup:
     text = format_schedule(side.judged.schedule, side.judged.pipeline)
-    return tag("pre", text or "(no directives: the default schedule)")
+    return tag("pre", text or "(no directives: the default schedule)", class_="directives")
 
 
 View: TypeAlias = Callable[[ShownSchedule, str, Detail], Markup | None]
