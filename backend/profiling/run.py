@@ -81,7 +81,7 @@ def profile(
             counted.append(counting.counts())
         rate = (counting.now() - clock) / (time.perf_counter() - start)
         after = _processors()
-    known = before is not None and after is not None
+    others = before.share_of_others(after) if before is not None and after is not None else 0.0
     return Profile(
         pipeline.name,
         counting.compiled.pool.threads,
@@ -89,7 +89,7 @@ def profile(
         median(times),
         median(plain_times),
         func_times(counting, counted, rate),
-        before.share_of_others(after) if known else 0.0,
+        others,
     )
 
 
