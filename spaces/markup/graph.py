@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 from attrs import field, frozen
@@ -25,6 +26,9 @@ _CHARACTER, _LEAST, _MOST = 7.3, 76.0, 200.0
 
 _THIN = 6.0
 """The width of the gap that an edge takes where it passes nodes."""
+
+_OUTSIDE = 3.0
+"""The distance of an edge from the clusters of a row that it passes."""
 
 _ROW = 1200.0
 """Clusters that do not wait for each other share a row of about this width."""
@@ -98,9 +102,12 @@ class _PlacedCluster:
 
 @frozen
 class _PlacedGraph:
-    blocks: Sequence[tuple[_PlacedCluster, float, float]]
+    rows: Sequence[Sequence[tuple[_PlacedCluster, float, float]]]
+    """The clusters, each with its corner."""
+    edges: Sequence[Edge]
     width: float
     height: float
+    blocks: Sequence[tuple[_PlacedCluster, float, float]] = field(init=False)
     nodes: Mapping[str, _Box] = field(init=False)
     bends: Mapping[Edge, Sequence[_Box]] = field(init=False)
 
@@ -112,13 +119,33 @@ class _PlacedGraph:
             for name, box in block.places.items()
         }
 
+    @blocks.default
+    def _all_blocks(self) -> Sequence[tuple[_PlacedCluster, float, float]]:
+        return [one for row in self.rows for one in row]
+
     @bends.default
     def _absolute_bends(self) -> Mapping[Edge, Sequence[_Box]]:
+        """Gaps in the cluster of the source, in the rows between, and in that of the target."""
+        home = {n: (i, at) for i, row in enumerate(self.rows) for at in row for n in at[0].places}
         found: dict[Edge, list[_Box]] = {}
-        for block, x, y in self.blocks:
-            for edge, boxes in block.bends.items():
-                found.setdefault(edge, []).extend(box.moved(x, y) for box in boxes)
+        for edge in self.edges:
+            (first, from_), (last, to) = home[edge[0]], home[edge[1]]
+            ends = [from_] if from_ is to else [from_, to]
+            parts = [[box.moved(x, y) for box in one.bends.get(edge, ())] for one, x, y in ends]
+            leaving = parts[0]
+            for row in self.rows[first + 1 : last]:
+                leaving.append(_beside(row, (leaving or [self.nodes[edge[0]]])[-1].middle))
+            found[edge] = [box for part in parts for box in part]
         return found
+
+
+def _beside(row: Sequence[tuple[_PlacedCluster, float, float]], x: float) -> _Box:
+    """The gap beside the clusters of a row that is nearest to a place."""
+    ends = [(left, left + block.width) for block, left, _ in row]
+    places = [ends[0][0] - _OUTSIDE, ends[-1][1] + _OUTSIDE]
+    places += [(end + start) / 2 for (_, end), (start, _) in pairwise(ends)]
+    y, height = row[0][2], max(block.height for block, _, _ in row)
+    return _Box(min(places, key=lambda one: abs(one - x)), y, 0.0, height)
 
 
 @frozen
@@ -291,12 +318,14 @@ def _arranged(
     whole = max(widths, default=0.0)
     placed, y = [], 4.0
     for row, width in zip(rows, widths, strict=True):
-        x = 4.0 + (whole - width) / 2
+        x, found = 4.0 + (whole - width) / 2, []
         for block in row:
-            placed.append((block, x, y))
+            found.append((block, x, y))
             x += block.width + _GAP
+        placed.append(found)
         y += max(b.height for b in row) + _LEVEL
-    return _PlacedGraph(placed, whole + 8.0, y - _LEVEL + 4.0)
+    edges = [(source, target) for target, sources in before.items() for source in sources]
+    return _PlacedGraph(placed, edges, whole + 8.0, y - _LEVEL + 4.0)
 
 
 def _frame(block: _PlacedCluster, x: float, y: float) -> Markup:

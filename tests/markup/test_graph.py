@@ -90,19 +90,27 @@ def points(path):
 @settings(max_examples=examples(40))
 @given(
     upper=st.integers(1, 4),
+    between=st.integers(0, 3),
     lower=st.integers(1, 6),
-    drawn=st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=16),
+    drawn=st.sets(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=16),
 )
-def test_edges_into_a_frame_pass_no_node(upper, lower, drawn):
-    """They take a gap in each layer above their target, and below their source."""
-    names = [f"n{i}" for i in range(upper + lower)]
+def test_edges_between_frames_pass_no_node(upper, between, lower, drawn):
+    """They take a gap in each layer above their target and below their source, and pass beside the
+    frames in between.
+    """
+    names = [f"n{i}" for i in range(upper + between + lower)]
     nodes = {name: GraphNode(name, mark=name) for name in names}
     clusters = [
-        Cluster("above", tuple(nodes[name] for name in names[:upper])),
-        Cluster("below", tuple(nodes[name] for name in names[upper:])),
+        Cluster(label, tuple(nodes[name] for name in found))
+        for label, found in (
+            ("above", names[:upper]),
+            ("between", names[upper : upper + between]),
+            ("below", names[upper + between :]),
+        )
+        if found
     ]
     edges = [(names[a], names[b]) for a, b in sorted(drawn) if a < b < len(names)]
-    edges = list({*edges, *itertools.pairwise(names[upper:])})
+    edges = list({*edges, *itertools.pairwise(names[upper - 1 :])})
     svg = graph_svg(clusters, edges)
     placed = boxes(svg)
     paths = re.findall(r'<path d="([^"]*)" class="edge" data-from="([^"]*)" data-to="([^"]*)"', svg)
