@@ -25,6 +25,14 @@
     if (event.key === "Escape") light((pinned = ""));
   });
 
+  // What is wider than its place scrolls by keys, too.
+  const reach = () => {
+    for (const one of document.querySelectorAll(".scroll, pre:not(.code), .card, .nest"))
+      if (one.scrollWidth > one.clientWidth) one.tabIndex = 0;
+  };
+  addEventListener("resize", reach);
+  reach();
+
   // Code is packed; a reader who opens it gets its lines, each with the Func whose loop it is in.
   const names = new Set(all.map((one) => one.dataset.func));
   const unpack = async (text) => {

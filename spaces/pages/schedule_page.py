@@ -139,7 +139,6 @@ _ABSENT = {
     "violations": "It breaks no rule.",
     "repair": "It is legal.",
     "kernels": "It has no GPU kernels.",
-    "run": "There is no picture of it: it is illegal, or too large at the smallest size.",
     "proofs": "It was not proven.",
 }
 """What stands in the column of a schedule that lacks a part which the other one has."""
@@ -184,7 +183,8 @@ def _tiles(side: ShownSchedule) -> Markup:
     if isinstance(side.verdict, CheckedSchedule):
         named["results"] = "exact" if side.verdict.is_exact else "floats may round differently"
     else:
-        named["violations"] = str(len(side.verdict.violations))
+        count = len(side.verdict.violations)
+        named["violation" if count == 1 else "violations"] = str(count)
     return tile_row(named.items())
 
 
@@ -242,7 +242,12 @@ def _kernels(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
 
 
 def _run(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
-    return None if side.run is None else run_view(side.run, prefix)
+    if side.run is not None:
+        return run_view(side.run, prefix)
+    return tag("p", _NO_RUN, class_="quiet") if side.verdict.legal else None
+
+
+_NO_RUN = "There is no picture: at the smallest sizes it is illegal, or still computes too much."
 
 
 def _rules(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
