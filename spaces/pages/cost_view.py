@@ -93,10 +93,11 @@ def _sentence(facts: ScheduleFacts, profile: Profile | None) -> Markup:
     if profile is None:
         told.append(_NO_KERNEL_RAN if facts.kernels else _NOT_RUN)
         return tag("p", " ".join(told))
+    counters = f"; counters add {shown_share(max(profile.overhead, 0.0))} to it"
     told.append(
         f"A run takes {shown_seconds(profile.plain_seconds)} on "
-        f"{amount(profile.threads, 'thread')} of this machine (median of {profile.runs} runs); "
-        f"counters add {shown_share(max(profile.overhead, 0.0))} to it. "
+        f"{amount(profile.threads, 'thread')} of this machine (median of "
+        f"{amount(profile.runs, 'run')}){'' if profile.is_disturbed else counters}. "
         "Times of Funcs are those of all threads together."
     )
     odd = list(odd_funcs(facts, profile))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from spaces.backend.profiling.profile import Profile
 from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.cost.explain import explain
+from spaces.cost.explain import PriceDifference, explain
 from spaces.cost.features import facts as sentences
 from spaces.cost.features.facts import Fact
 from spaces.markup.element import Child, Markup, joined, table, tag
@@ -43,16 +43,19 @@ def difference_view(first: Compared, second: Compared, names: tuple[str, str]) -
     heads = [tag("p", "The first schedule is ", tag("b", names[0]), ", the second ",
                  tag("b", names[1]), ".")]  # fmt: skip
     heads += [tag("p", text) for text in _whole(first, second)]
+    explained = _explained(first[0], second[0])
+    reasons = () if explained is None else explained.reasons[:_MOST]
     told = []
-    for name, lines in _of_funcs(first[1], second[1]):
+    for name, lines in _of_funcs(first[1], second[1], reasons):
         told.append(tag("li", tag("b", name), ": ", " ".join(lines), data_func=name))
     left = len(told) - _MOST
     more = tag("p", f"... and {left} more Funcs differ.") if left > 0 else None
     listed = tag("ul", told[:_MOST], class_="differences") if told else None
-    same = None if told else tag("p", "No number of a Func differs.")
-    reasons = _reasons(first[0], second[0])
+    same = None if told or reasons else tag("p", "No number of a Func differs.")
+    whole = None if explained is None else tag("p", str(explained).splitlines()[0])
+    why = tag("ol", [tag("li", reason) for reason in reasons]) if reasons else None
     numbers = tag("div", _table(first[1], second[1], names), class_="scroll")
-    return joined(heads, reasons, listed, more, same, numbers)
+    return joined(heads, whole, why, listed, more, same, numbers)
 
 
 def _whole(first: Compared, second: Compared) -> Iterator[str]:
@@ -63,10 +66,11 @@ def _whole(first: Compared, second: Compared) -> Iterator[str]:
             min(one.plain_seconds, other.plain_seconds),
         )
         which = "first" if one.plain_seconds < other.plain_seconds else "second"
+        unsure = one.is_disturbed or other.is_disturbed
         yield (
             f"A run takes {shown_seconds(one.plain_seconds)} under the first schedule and "
-            f"{shown_seconds(other.plain_seconds)} under the second: the {which} is "
-            f"{slow / fast:.2f} times as fast."
+            f"{shown_seconds(other.plain_seconds)} under the second"
+            + (_UNSURE if unsure else f": the {which} is {slow / fast:.2f} times as fast.")
         )
     if first[0].device != second[0].device:
         yield (
@@ -87,22 +91,25 @@ def _whole(first: Compared, second: Compared) -> Iterator[str]:
         )
 
 
+_UNSURE = ", but other programs ran meanwhile, so this does not say which one is faster."
+
+
 def _bytes_kept(facts: ScheduleFacts) -> float:
     return sum(f.storage.bytes for f in facts.funcs if f.storage is not None)
 
 
-def _reasons(first: CheckedSchedule, second: CheckedSchedule) -> Markup | None:
+def _explained(first: CheckedSchedule, second: CheckedSchedule) -> PriceDifference | None:
     """Why one costs more, by the model of their device."""
     try:
-        told = explain(first, second)
+        return explain(first, second)
     except ValueError:  # of two devices, or not to be priced
         return None
-    lines = [tag("li", reason) for reason in told.reasons[:_MOST]]
-    head = str(told).splitlines()[0]
-    return joined(tag("p", head), tag("ol", lines) if lines else None)
 
 
-def _of_funcs(first: ScheduleFacts, second: ScheduleFacts) -> Iterator[tuple[str, list[str]]]:
+def _of_funcs(
+    first: ScheduleFacts, second: ScheduleFacts, reasons: Sequence[str]
+) -> Iterator[tuple[str, list[str]]]:
+    """For each Func sentences about what differs, without those that a reason has."""
     one, other = first.features, second.features
     if one is None or other is None:
         return
@@ -120,7 +127,8 @@ def _of_funcs(first: ScheduleFacts, second: ScheduleFacts) -> Iterator[tuple[str
         lines = []
         for stage, (a, b) in enumerate(zip(left.stages, right.stages, strict=False)):
             found = [fact.difference((one, a), (other, b)) for fact in told]
-            differing = [line for line in found if line]
+            said = [one for one in reasons if one.startswith(f"{StageOf(name, stage)}:")]
+            differing = [line for line in found if line and not any(line in one for one in said)]
             lines += [f"{StageOf(name, stage)}:"] * bool(stage and differing) + differing
         if lines:
             yield name, lines

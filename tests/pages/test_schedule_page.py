@@ -241,6 +241,27 @@ def test_other_programs_take_back_what_times_say():
     assert "disagree" not in told
 
 
+def test_a_difference_is_told_once():
+    """What explains the costs is not said again below them."""
+    narrow = CPU_TEXT.replace("16", "8")
+    told = Read(spaces.report(judged(CPU, CPU_TEXT), judged(CPU, narrow)).html).text
+    for name in ("blur_x", "blur_y"):
+        assert f"{name}: computing makes" in told
+    assert told.count("The first has 16 vector lanes, the second 8") == 2
+
+
+def test_disturbed_times_do_not_say_which_is_faster():
+    checked = judged(CPU, CPU_TEXT)
+    quiet = Profile("blur", 2, 3, 1.0, 1.0, (FuncTime("blur_y", 1.0, 1),))
+    slow = attrs.evolve(quiet, plain_seconds=2.0)
+    told = Read(spaces.report(checked, checked, profiles=(quiet, slow)).html).text
+    assert "the first is 2.00 times as fast" in told
+    busy = attrs.evolve(slow, others=0.5)
+    told = Read(spaces.report(checked, checked, profiles=(quiet, busy)).html).text
+    assert "does not say which one is faster" in told
+    assert "times as fast" not in told
+
+
 def test_a_page_about_kernels_says_that_none_was_run(monkeypatch):
     counted(monkeypatch, lambda *_, **__: {})
     text = "blur_y.gpu_tile(x, y, xi, yi, 32, 8); blur_x.compute_at(blur_y, x).gpu_threads(x, y)"
