@@ -8,6 +8,7 @@ It needs a Chromium; ``make test`` does not run it. Pages of the site are among 
 
 from __future__ import annotations
 
+import html
 import io
 import shutil
 import subprocess
@@ -41,8 +42,11 @@ SITE_PAGES = (
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
-WIDTHS = {"laptop": (1280, 3600), "phone": (500, 5200)}
-"""Width and height of the window; a headless Chromium has at least 500 pixels."""
+WIDTHS = {"laptop": (1280, 3600), "phone": (390, 5200)}
+"""Width and height of the page."""
+
+_NARROWEST = 500
+"""A window of a headless Chromium is at least so wide; a narrower page stands in a frame."""
 
 TERMINALS = (40, 80, 120)
 """Columns of terminals."""
@@ -55,18 +59,29 @@ TRIALS = 60
 
 
 def reports() -> dict[str, spaces.Report | spaces.StudyReport | spaces.SearchReport]:
-    """The pages to look at: a schedule with its times, two schedules, an illegal one, a study, and
-    two searches.
+    """The pages to look at: a schedule with its times, two schedules, an illegal one, a refuted
+    one, a study, and two searches.
     """
     cpu, gpu = _judged("unsharp", "cpu", "cpu"), _judged("unsharp", "gpu", "sm_80")
     return {
         "one": spaces.report(cpu, names=("cpu", ""), profiles=(spaces.profile(cpu), None)),
         "two": spaces.report(cpu, gpu, names=("cpu", "gpu")),
         "illegal": spaces.report(_judged("harris", "gpu", "cpu"), names=("gpu", "")),
+        "refuted": _refuted(),
         "study": spaces.study_report(_study("unsharp")),
         "search": _search("unsharp", "cpu", "cpu"),
         "search_gpu": _search("harris", "gpu", "sm_80"),
     }
+
+
+def _refuted() -> spaces.Report:
+    """A page about a fold that loses a row which is still read."""
+    pipeline = spaces.APPS["blur"].pipeline()
+    text = "blur_x.store_root().compute_at(blur_y, y).fold_storage(y, 2)"
+    schedule = spaces.parse_schedule(text, pipeline)
+    verdict = spaces.verify(pipeline, schedule, spaces.device("cpu"))
+    proofs = spaces.prove(spaces.loop_nest(pipeline, schedule))
+    return spaces.report(verdict, names=("two rows", ""), proofs=proofs)
 
 
 def _judged(app: str, schedule: str, device: str) -> Verdict:
@@ -127,6 +142,19 @@ def _search(app: str, schedule: str, device: str) -> spaces.SearchReport:
     return spaces.search_report(done, space, by_hand={schedule: checked.schedule})
 
 
+def _framed(address: str, size: tuple[int, int]) -> str:
+    """The address of a page that shows another one in its upper left corner."""
+    width, height = size
+    page = FOLDER / "frame.html"
+    page.write_text(
+        f'<!DOCTYPE html><meta name="color-scheme" content="light dark">'
+        f'<body style="margin:0"><iframe src="{html.escape(address)}" width="{width}" '
+        f'height="{height}" style="border:0"></iframe>',
+        "utf-8",
+    )
+    return page.resolve().as_uri()
+
+
 def main() -> None:
     """Writes the pages and their pictures."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -136,9 +164,10 @@ def main() -> None:
     for name, address in addresses():
         for (width, size), (light, flags) in product(WIDTHS.items(), DARK.items()):
             picture = FOLDER / f"{name}_{width}_{light}.png"
-            window = f"--window-size={size[0]},{size[1]}"
+            window = f"--window-size={max(size[0], _NARROWEST)},{size[1]}"
             call = [browser, "--headless", "--no-sandbox", "--hide-scrollbars", *flags, window]
-            call += [f"--screenshot={picture}", address]
+            shown = address if size[0] >= _NARROWEST else _framed(address, size)
+            call += [f"--screenshot={picture}", shown]
             subprocess.run(call, check=True, capture_output=True)
             print(picture)
 

@@ -147,7 +147,7 @@ def report_on(
     made = report(
         first,
         second,
-        names=(schedule, against),
+        names=_names(schedule, against),
         profiles=(times[0], times[1]),
         proofs=proven,
         seconds=seconds,
@@ -159,6 +159,18 @@ def report_on(
     else:
         line(f"Wrote {output} ({size / 1000:.0f} KB).")
     raise typer.Exit(0 if first.legal else 1)
+
+
+def _names(schedule: str, against: str) -> tuple[str, str]:
+    """What the page calls the schedules: files without their folders, unless they are called the
+    same.
+    """
+    short = [_STDIN if one == STANDARD_INPUT else Path(one).name for one in (schedule, against)]
+    first, second = short if short[0] != short[1] else (schedule, against)
+    return first, second
+
+
+_STDIN = "standard input"
 
 
 def _report_study(store: str, study: int | None, output: Path, as_json: bool) -> None:

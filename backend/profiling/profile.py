@@ -7,7 +7,8 @@ from functools import cached_property
 
 from attrs import frozen
 
-from spaces.markup.card import Card, Share, Table, WrittenNumber, card, more
+from spaces.cost.measurer import DISTURBING
+from spaces.markup.card import Card, Share, Table, WrittenNumber, card, more, paragraph
 from spaces.markup.shows_card import ShowsCard
 from spaces.model.amounts import amount
 from spaces.model.showing import few_lines
@@ -47,10 +48,12 @@ class Profile(ShowsCard):
     Attributes:
         pipeline: the name of the pipeline.
         threads: the threads that execute parallel loops.
-        runs: the number of profiled runs; all other numbers are of one run, on average.
+        runs: the number of profiled runs; times are medians of them, and counts are of one run.
         seconds: the time of a run, as a clock on the wall measures it.
         plain_seconds: the same without counters.
         funcs: the Funcs, those that take most first.
+        others: the share of the processors, from 0 to 1, that other programs took meanwhile; 0 if
+            the system does not tell.
     """
 
     pipeline: str
@@ -59,6 +62,14 @@ class Profile(ShowsCard):
     seconds: float
     plain_seconds: float
     funcs: tuple[FuncTime, ...]
+    others: float = 0.0
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether other programs took more than :data:`DISTURBING` of the machine: threads waited,
+        and the clock went on, in whichever Func they were.
+        """
+        return self.others > DISTURBING
 
     @cached_property
     def by_func(self) -> Mapping[str, FuncTime]:
@@ -97,10 +108,19 @@ class Profile(ShowsCard):
         width = max((len(row[0]) for row in rows), default=0)
         told = [f"  {f:{width}}  {s:>6}  {t:>12}  {v:>9,} {w}".rstrip() for f, s, t, v, w in rows]
         head = (
-            f"{self.pipeline}: {self.seconds * 1e3:,.3f} ms a run, mean of "
+            f"{self.pipeline}: {self.seconds * 1e3:,.3f} ms a run, median of "
             f"{amount(self.runs, 'run')} on {amount(self.threads, 'thread')}"
         )
-        return few_lines([head, *told], rest="Funcs")
+        return few_lines([head, *self.warnings(), *told], rest="Funcs")
+
+    def warnings(self) -> list[str]:
+        """Sentences that a reader needs before trusting the times; mostly none."""
+        if not self.is_disturbed:
+            return []
+        return [
+            f"Other programs took {self.others:.0%} of the processors meanwhile: the clock of a "
+            "Func went on where its threads waited, so these times say little."
+        ]
 
     def __repr__(self) -> str:
         return f"<Profile of {self.pipeline}: {self.seconds * 1e3:,.3f} ms a run>"
@@ -120,4 +140,5 @@ class Profile(ShowsCard):
         about = f"{self.seconds * 1e3:,.3f} ms a run, {amount(self.threads, 'thread')}"
         columns = ("Func", "share", "", "time of all threads", "visits", "")
         left = more(len(self.funcs), _SHOWN, "Funcs")
-        return card(f"Profile of {self.pipeline}", about, Table(columns, rows), left)
+        warned = map(paragraph, self.warnings())
+        return card(f"Profile of {self.pipeline}", about, *warned, Table(columns, rows), left)

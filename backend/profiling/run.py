@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from spaces.backend.arguments import Scalars, Sizes
@@ -11,6 +14,7 @@ from spaces.backend.compile import compile_cpu
 from spaces.backend.llvm.counters import CounterKey, CounterKind
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.cpu_program import warm_up
+from spaces.backend.measuring.disturbance import ProcessorTimes
 from spaces.backend.measuring.inputs import random_inputs
 from spaces.backend.profiling.compile import ProfiledPipeline, compile_profiled
 from spaces.backend.profiling.profile import FuncTime, Profile
@@ -33,7 +37,9 @@ def profile(
     The compiled code reads a clock where the computation of a Func begins and ends, outside of
     inner loops. If visits of a Func are short, it times a part of them, or counts the Func with the
     one in whose loops it is (:attr:`FuncTime.within`). Plain code runs in turn with it, to show
-    what the counters cost (:attr:`Profile.overhead`).
+    what the counters cost (:attr:`Profile.overhead`). A time is the median of all runs. The clock
+    goes on while a thread waits for its processor, so run it on a machine that does nothing else
+    (:attr:`Profile.is_disturbed`).
 
     Args:
         checked: what :func:`verify` returns for a schedule that is legal for a CPU.
@@ -63,24 +69,32 @@ def profile(
         for program in programs:
             warm_up(program)
         counting.clear()
-        clock, start = counting.now(), time.perf_counter()
-        taken: list[list[float]] = [[], []]
-        while len(taken[0]) < _FEWEST or time.perf_counter() < start + lasting:
-            if taken[0] and time.perf_counter() > start + _PATIENCE * lasting:
+        clock, start, before = counting.now(), time.perf_counter(), _processors()
+        plain_times: list[float] = []
+        times: list[float] = []
+        counted = [counting.counts()]
+        while len(times) < _FEWEST or time.perf_counter() < start + lasting:
+            if times and time.perf_counter() > start + _PATIENCE * lasting:
                 break
-            for program, times in zip(programs, taken, strict=True):
-                times.append(_seconds(program))
+            plain_times.append(_seconds(programs[0]))
+            times.append(_seconds(programs[1]))
+            counted.append(counting.counts())
         rate = (counting.now() - clock) / (time.perf_counter() - start)
-        counts = counting.counts()
-    runs = len(taken[1])
+        after = _processors()
+    others = before.share_of_others(after) if before is not None and after is not None else 0.0
     return Profile(
         pipeline.name,
         counting.compiled.pool.threads,
-        runs,
-        sum(taken[1]) / runs,
-        sum(taken[0]) / runs,
-        _times(counting, counts, rate * runs, runs),
+        len(times),
+        median(times),
+        median(plain_times),
+        func_times(counting, counted, rate),
+        others,
     )
+
+
+def _processors() -> ProcessorTimes | None:
+    return ProcessorTimes.now([os.getpid()])
 
 
 _FEWEST = 3
@@ -96,43 +110,54 @@ def _seconds(program: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _times(
-    counting: ProfiledPipeline,
-    counts: Mapping[CounterKey, int],
-    rate: float,
-    runs: int,
+def func_times(
+    counting: ProfiledPipeline, counted: Sequence[Mapping[CounterKey, int]], rate: float
 ) -> tuple[FuncTime, ...]:
-    """What each Func took in a run, the longest first; ``rate`` is the ticks of a second, for all
-    runs together.
+    """What each Func took in a run, the longest first.
+
+    Args:
+        counting: what ran.
+        counted: the counters before the first run and after each.
+        rate: the ticks of a second.
     """
-    ticks = dict.fromkeys(counting.periods.timed, 0.0)
-    visits = dict.fromkeys(ticks, 0)
-    waited, tasks = dict.fromkeys(ticks, 0), dict.fromkeys(ticks, 0)
+    runs = [
+        _ticks(counting, {key: after[key] - before[key] for key in after})
+        for before, after in pairwise(counted)
+    ]
+    visits = dict.fromkeys(counting.periods.timed, 0)
+    waited, tasks = dict.fromkeys(visits, 0), dict.fromkeys(visits, 0)
+    counts = counted[-1]
     for region in counting.table.regions:
-        func, timed = region.func, counts[region, CounterKind.TIMED]
-        seen = counts[region, CounterKind.VISITS]
-        whole = counts[region, CounterKind.TICKS] * (seen / timed if timed else 0.0)
-        visits[func] += seen
-        waited[func] += counts[region, CounterKind.WAITED]
-        tasks[func] += counts[region, CounterKind.TASKS]
-        ticks[func] += (
-            whole - counts[region, CounterKind.WAITED] + counts[region, CounterKind.TASKS]
-        )
-        if region.parent in ticks:
-            ticks[region.parent] -= whole
+        visits[region.func] += counts[region, CounterKind.VISITS]
+        waited[region.func] += counts[region, CounterKind.WAITED]
+        tasks[region.func] += counts[region, CounterKind.TASKS]
     inside: dict[str, list[str]] = {}
     for name, holder in counting.periods.within.items():
         inside.setdefault(holder, []).append(name)
     found = [
         FuncTime(
             func,
-            max(own, 0.0) / rate,
-            visits[func] // runs,
+            max(median(run[func] for run in runs), 0.0) / rate,
+            visits[func] // len(runs),
             tasks[func] / waited[func] if waited[func] else 1.0,
-            counts.get((func, CounterKind.BYTES), 0) // runs,
-            counts.get((func, CounterKind.ALLOCATIONS), 0) // runs,
+            counts.get((func, CounterKind.BYTES), 0) // len(runs),
+            counts.get((func, CounterKind.ALLOCATIONS), 0) // len(runs),
             tuple(inside.get(func, ())),
         )
-        for func, own in ticks.items()
+        for func in visits
     ]
     return tuple(sorted(found, key=lambda one: -one.seconds))
+
+
+def _ticks(counting: ProfiledPipeline, counts: Mapping[CounterKey, int]) -> dict[str, float]:
+    """The ticks of all threads in each Func, by the counts of one run."""
+    ticks = dict.fromkeys(counting.periods.timed, 0.0)
+    for region in counting.table.regions:
+        timed, seen = counts[region, CounterKind.TIMED], counts[region, CounterKind.VISITS]
+        whole = counts[region, CounterKind.TICKS] * (seen / timed if timed else 0.0)
+        ticks[region.func] += (
+            whole - counts[region, CounterKind.WAITED] + counts[region, CounterKind.TASKS]
+        )
+        if region.parent in ticks:
+            ticks[region.parent] -= whole
+    return ticks

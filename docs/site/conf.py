@@ -20,6 +20,8 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
+# A browser does not let a page from the disk read others, so the search shows no summaries of them.
+html_show_search_summary = False
 copybutton_prompt_text = "$ "
 # Colours with enough contrast for everybody (WCAG AAA).
 pygments_style = "a11y-high-contrast-light"

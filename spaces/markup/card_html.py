@@ -33,7 +33,8 @@ from spaces.markup.quantities import shown_number
 
 _STYLE = (
     ".spaces-card{font:13px/1.45 system-ui,sans-serif;color:inherit;max-width:60rem;"
-    "border:1px solid rgba(128,128,128,.35);border-radius:6px;padding:.6em .8em;margin:.2em 0}"
+    "border:1px solid rgba(128,128,128,.35);border-radius:6px;padding:.6em .8em;margin:.2em 0;"
+    "overflow-x:auto}"
     ".spaces-card h4{margin:0 0 .4em;font-size:1.05em}"
     ".spaces-card h4 small,.spaces-card .quiet{font-weight:400;opacity:.72}"
     ".spaces-card p{margin:.3em 0}"

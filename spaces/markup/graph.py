@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 from attrs import field, frozen
@@ -25,6 +26,9 @@ _CHARACTER, _LEAST, _MOST = 7.3, 76.0, 200.0
 
 _THIN = 6.0
 """The width of the gap that an edge takes where it passes nodes."""
+
+_OUTSIDE = 3.0
+"""The distance of an edge from the clusters of a row that it passes."""
 
 _ROW = 1200.0
 """Clusters that do not wait for each other share a row of about this width."""
@@ -85,7 +89,8 @@ class _PlacedCluster:
     """A cluster that is laid out: places relative to its corner.
 
     Attributes:
-        bends: for each edge over several layers the gaps that it goes through, from its source on.
+        bends: for each edge that passes layers of it the gaps that it goes through, from its source
+            on.
     """
 
     cluster: Cluster
@@ -97,9 +102,12 @@ class _PlacedCluster:
 
 @frozen
 class _PlacedGraph:
-    blocks: Sequence[tuple[_PlacedCluster, float, float]]
+    rows: Sequence[Sequence[tuple[_PlacedCluster, float, float]]]
+    """The clusters, each with its corner."""
+    edges: Sequence[Edge]
     width: float
     height: float
+    blocks: Sequence[tuple[_PlacedCluster, float, float]] = field(init=False)
     nodes: Mapping[str, _Box] = field(init=False)
     bends: Mapping[Edge, Sequence[_Box]] = field(init=False)
 
@@ -111,13 +119,33 @@ class _PlacedGraph:
             for name, box in block.places.items()
         }
 
+    @blocks.default
+    def _all_blocks(self) -> Sequence[tuple[_PlacedCluster, float, float]]:
+        return [one for row in self.rows for one in row]
+
     @bends.default
     def _absolute_bends(self) -> Mapping[Edge, Sequence[_Box]]:
-        return {
-            edge: [box.moved(x, y) for box in boxes]
-            for block, x, y in self.blocks
-            for edge, boxes in block.bends.items()
-        }
+        """Gaps in the cluster of the source, in the rows between, and in that of the target."""
+        home = {n: (i, at) for i, row in enumerate(self.rows) for at in row for n in at[0].places}
+        found: dict[Edge, list[_Box]] = {}
+        for edge in self.edges:
+            (first, from_), (last, to) = home[edge[0]], home[edge[1]]
+            ends = [from_] if from_ is to else [from_, to]
+            parts = [[box.moved(x, y) for box in one.bends.get(edge, ())] for one, x, y in ends]
+            leaving = parts[0]
+            for row in self.rows[first + 1 : last]:
+                leaving.append(_beside(row, (leaving or [self.nodes[edge[0]]])[-1].middle))
+            found[edge] = [box for part in parts for box in part]
+        return found
+
+
+def _beside(row: Sequence[tuple[_PlacedCluster, float, float]], x: float) -> _Box:
+    """The gap beside the clusters of a row that is nearest to a place."""
+    ends = [(left, left + block.width) for block, left, _ in row]
+    places = [ends[0][0] - _OUTSIDE, ends[-1][1] + _OUTSIDE]
+    places += [(end + start) / 2 for (_, end), (start, _) in pairwise(ends)]
+    y, height = row[0][2], max(block.height for block, _, _ in row)
+    return _Box(min(places, key=lambda one: abs(one - x)), y, 0.0, height)
 
 
 @frozen
@@ -169,13 +197,15 @@ def graph_svg(clusters: Iterable[Cluster], edges: Iterable[Edge], title: str = "
         if source in before and target in before and source != target:
             before[target].append(source)
     layout = _arranged([_block(cluster, before) for cluster in placed], before)
-    shapes = [_frame(block, x, y) for block, x, y in layout.blocks if block.cluster.label]
+    framed = [(block, x, y) for block, x, y in layout.blocks if block.cluster.label]
+    shapes = [_frame(*one) for one in framed]
     marks = {n.name: n.mark for c in placed for n in c.nodes}
     shapes += [
         _edge(layout, (source, target), marks)
         for target, sources in before.items()
         for source in sources
     ]
+    shapes += [_label(block.cluster.label, x, y) for block, x, y in framed]
     shapes += [_node(node, layout.nodes[node.name]) for c in placed for node in c.nodes]
     width, height = f"{layout.width:.0f}", f"{layout.height:.0f}"
     return tag(
@@ -193,7 +223,14 @@ def _block(cluster: Cluster, before: Mapping[str, Sequence[str]]) -> _PlacedClus
     """The places of the nodes of one cluster."""
     nodes = {node.name: node for node in cluster.nodes}
     order = _Order({name: [b for b in before[name] if b in nodes] for name in nodes})
-    chains = _chains(order)
+    outer = [(source, name) for name in nodes for source in before[name] if source not in nodes]
+    outer += [
+        (name, target)
+        for target, sources in before.items()
+        for name in sources
+        if name in nodes and target not in nodes
+    ]
+    chains = _chains(order, outer)
     gaps = {gap: _THIN for chain in chains.values() for gap in chain}
     widths = {name: node.width for name, node in nodes.items()} | gaps
     layers = _with_gaps(order, chains).layers()
@@ -213,30 +250,49 @@ def _block(cluster: Cluster, before: Mapping[str, Sequence[str]]) -> _PlacedClus
     return _PlacedCluster(cluster, own, bends, inner + 2 * pad, height)
 
 
-def _chains(order: _Order) -> dict[Edge, list[str]]:
-    """For each edge over several layers a gap in each layer between."""
-    return {
-        (source, target): [
-            f"{source}\0{target}\0{layer}"
-            for layer in range(order.depth[source] + 1, order.depth[target])
-        ]
-        for target, sources in order.follows.items()
-        for source in sources
-        if order.depth[target] > order.depth[source] + 1
-    }
+def _chains(order: _Order, outer: Iterable[Edge]) -> dict[Edge, list[str]]:
+    """For each edge that passes layers a gap in each of them.
+
+    Args:
+        order: the nodes of a cluster.
+        outer: the edges between a node of it and one elsewhere: they come from above its layers, or
+            leave them below.
+    """
+    inner = ((source, target) for target, sources in order.follows.items() for source in sources)
+    end = max(order.depth.values(), default=-1) + 1
+    found = {}
+    for source, target in (*inner, *outer):
+        layers = range(order.depth.get(source, -1) + 1, order.depth.get(target, end))
+        if layers:
+            found[source, target] = [f"{source}\0{target}\0{layer}" for layer in layers]
+    return found
 
 
 def _with_gaps(order: _Order, chains: Mapping[Edge, Sequence[str]]) -> _Order:
     """The same order, in which gaps take their places between the nodes of the layers."""
     follows: dict[str, list[str]] = {}
-    for target, sources in order.follows.items():
-        ends = []
-        for source in sources:
-            before = source
-            for gap in chains.get((source, target), ()):
-                follows[gap], before = [before], gap
-            ends.append(before)
-        follows[target] = ends
+    ends: dict[str, list[str]] = {
+        target: [source for source in sources if (source, target) not in chains]
+        for target, sources in order.follows.items()
+    }
+    by_source: dict[str, list[Edge]] = {}
+    for edge in chains:
+        by_source.setdefault(edge[0], []).append(edge)
+
+    def follow(source: str) -> None:
+        for edge in by_source.get(source, ()):
+            before = [source] if source in order.follows else []
+            for gap in chains[edge]:
+                follows[gap], before = before, [gap]
+            if edge[1] in ends:
+                ends[edge[1]] += before
+
+    for source in by_source:
+        if source not in order.follows:
+            follow(source)
+    for name in order.follows:
+        follows[name] = ends[name]
+        follow(name)
     return _Order(follows)
 
 
@@ -262,16 +318,18 @@ def _arranged(
     whole = max(widths, default=0.0)
     placed, y = [], 4.0
     for row, width in zip(rows, widths, strict=True):
-        x = 4.0 + (whole - width) / 2
+        x, found = 4.0 + (whole - width) / 2, []
         for block in row:
-            placed.append((block, x, y))
+            found.append((block, x, y))
             x += block.width + _GAP
+        placed.append(found)
         y += max(b.height for b in row) + _LEVEL
-    return _PlacedGraph(placed, whole + 8.0, y - _LEVEL + 4.0)
+    edges = [(source, target) for target, sources in before.items() for source in sources]
+    return _PlacedGraph(placed, edges, whole + 8.0, y - _LEVEL + 4.0)
 
 
 def _frame(block: _PlacedCluster, x: float, y: float) -> Markup:
-    shape = tag(
+    return tag(
         "rect",
         x=f"{x:.0f}",
         y=f"{y:.0f}",
@@ -280,8 +338,11 @@ def _frame(block: _PlacedCluster, x: float, y: float) -> Markup:
         rx=8,
         class_="frame",
     )
-    label = tag("text", block.cluster.label, x=f"{x + 10:.0f}", y=f"{y + 17:.0f}", class_="quiet")
-    return tag("g", shape, label)
+
+
+def _label(text: str, x: float, y: float) -> Markup:
+    """The label of a frame; edges pass below it."""
+    return tag("text", text, x=f"{x + 10:.0f}", y=f"{y + 17:.0f}", class_="quiet label")
 
 
 def _edge(layout: _PlacedGraph, edge: Edge, marks: Mapping[str, str | None]) -> Markup:

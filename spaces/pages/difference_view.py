@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from spaces.backend.profiling.profile import Profile
 from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.cost.explain import explain
+from spaces.cost.explain import PriceDifference, explain
 from spaces.cost.features import facts as sentences
 from spaces.cost.features.facts import Fact
 from spaces.markup.element import Child, Markup, joined, table, tag
@@ -20,7 +20,6 @@ Compared: TypeAlias = tuple[CheckedSchedule, ScheduleFacts, Profile | None]
 
 _TOLD: tuple[Fact, ...] = (
     sentences.LEVEL,
-    sentences.KERNEL,
     sentences.EVALUATIONS,
     sentences.REDUNDANT,
     sentences.STORAGE,
@@ -29,6 +28,9 @@ _TOLD: tuple[Fact, ...] = (
 
 _ON_ONE_DEVICE = (sentences.LANES, sentences.TASKS)
 """What says something only between two schedules for one device."""
+
+_ON_GPUS = (sentences.KERNEL,)
+"""What says something only between two schedules for GPUs."""
 
 _MOST = 24
 """The page has a sentence for so many Funcs; the table has all."""
@@ -41,16 +43,19 @@ def difference_view(first: Compared, second: Compared, names: tuple[str, str]) -
     heads = [tag("p", "The first schedule is ", tag("b", names[0]), ", the second ",
                  tag("b", names[1]), ".")]  # fmt: skip
     heads += [tag("p", text) for text in _whole(first, second)]
+    explained = _explained(first[0], second[0])
+    reasons = () if explained is None else explained.reasons[:_MOST]
     told = []
-    for name, lines in _of_funcs(first[1], second[1]):
+    for name, lines in _of_funcs(first[1], second[1], reasons):
         told.append(tag("li", tag("b", name), ": ", " ".join(lines), data_func=name))
     left = len(told) - _MOST
     more = tag("p", f"... and {left} more Funcs differ.") if left > 0 else None
     listed = tag("ul", told[:_MOST], class_="differences") if told else None
-    same = None if told else tag("p", "No number of a Func differs.")
-    reasons = _reasons(first[0], second[0])
+    same = None if told or reasons else tag("p", "No number of a Func differs.")
+    whole = None if explained is None else tag("p", str(explained).splitlines()[0])
+    why = tag("ol", [tag("li", reason) for reason in reasons]) if reasons else None
     numbers = tag("div", _table(first[1], second[1], names), class_="scroll")
-    return joined(heads, reasons, listed, more, same, numbers)
+    return joined(heads, whole, why, listed, more, same, numbers)
 
 
 def _whole(first: Compared, second: Compared) -> Iterator[str]:
@@ -61,10 +66,11 @@ def _whole(first: Compared, second: Compared) -> Iterator[str]:
             min(one.plain_seconds, other.plain_seconds),
         )
         which = "first" if one.plain_seconds < other.plain_seconds else "second"
+        unsure = one.is_disturbed or other.is_disturbed
         yield (
             f"A run takes {shown_seconds(one.plain_seconds)} under the first schedule and "
-            f"{shown_seconds(other.plain_seconds)} under the second: the {which} is "
-            f"{slow / fast:.2f} times as fast."
+            f"{shown_seconds(other.plain_seconds)} under the second"
+            + (_UNSURE if unsure else f": the {which} is {slow / fast:.2f} times as fast.")
         )
     if first[0].device != second[0].device:
         yield (
@@ -80,31 +86,36 @@ def _whole(first: Compared, second: Compared) -> Iterator[str]:
     kept = [_bytes_kept(side[1]) for side in (first, second)]
     if kept[0] != kept[1]:
         yield (
-            "One allocation of each Func takes together "
-            f"{shown_bytes(kept[0])} in the first and {shown_bytes(kept[1])} in the second."
+            f"One allocation of each Func, all together, takes {shown_bytes(kept[0])} in the "
+            f"first and {shown_bytes(kept[1])} in the second."
         )
+
+
+_UNSURE = ", but other programs ran meanwhile, so this does not say which one is faster."
 
 
 def _bytes_kept(facts: ScheduleFacts) -> float:
     return sum(f.storage.bytes for f in facts.funcs if f.storage is not None)
 
 
-def _reasons(first: CheckedSchedule, second: CheckedSchedule) -> Markup | None:
+def _explained(first: CheckedSchedule, second: CheckedSchedule) -> PriceDifference | None:
     """Why one costs more, by the model of their device."""
     try:
-        told = explain(first, second)
+        return explain(first, second)
     except ValueError:  # of two devices, or not to be priced
         return None
-    lines = [tag("li", reason) for reason in told.reasons[:_MOST]]
-    head = str(told).splitlines()[0]
-    return joined(tag("p", head), tag("ol", lines) if lines else None)
 
 
-def _of_funcs(first: ScheduleFacts, second: ScheduleFacts) -> Iterator[tuple[str, list[str]]]:
+def _of_funcs(
+    first: ScheduleFacts, second: ScheduleFacts, reasons: Sequence[str]
+) -> Iterator[tuple[str, list[str]]]:
+    """For each Func sentences about what differs, without those that a reason has."""
     one, other = first.features, second.features
     if one is None or other is None:
         return
     told = _TOLD if first.device != second.device else (*_TOLD, *_ON_ONE_DEVICE)
+    if first.kernels and second.kernels:
+        told = (*told, *_ON_GPUS)
     for name in _funcs(first, second):
         left, right = one.computed(name), other.computed(name)
         if left is None and right is None:
@@ -116,7 +127,8 @@ def _of_funcs(first: ScheduleFacts, second: ScheduleFacts) -> Iterator[tuple[str
         lines = []
         for stage, (a, b) in enumerate(zip(left.stages, right.stages, strict=False)):
             found = [fact.difference((one, a), (other, b)) for fact in told]
-            differing = [line for line in found if line]
+            said = [one for one in reasons if one.startswith(f"{StageOf(name, stage)}:")]
+            differing = [line for line in found if line and not any(line in one for one in said)]
             lines += [f"{StageOf(name, stage)}:"] * bool(stage and differing) + differing
         if lines:
             yield name, lines
@@ -128,7 +140,9 @@ def _funcs(first: ScheduleFacts, second: ScheduleFacts) -> Iterable[str]:
 
 def _table(first: ScheduleFacts, second: ScheduleFacts, names: tuple[str, str]) -> Markup:
     columns = ["Func"]
-    for what in ("computed", "evaluations", "one allocation", "lanes"):
+    shown = [("computed", _level), ("evaluations", _evaluations), ("one allocation", _allocation)]
+    shown += [] if first.kernels or second.kernels else [("lanes", _lanes)]
+    for what, _ in shown:
         columns += [f"{what}: {names[0]}", names[1]]
     rows: list[list[Child]] = []
     for name in _funcs(first, second):
@@ -136,7 +150,7 @@ def _table(first: ScheduleFacts, second: ScheduleFacts, names: tuple[str, str]) 
         if all(one is None or one.role == "inlined" for one in pair):
             continue
         row: list[Child] = [tag("span", name, data_func=name)]
-        for text in (_level, _evaluations, _allocation, _lanes):
+        for _, text in shown:
             one, other = (text(fact) for fact in pair)
             differs = "differs" if one != other else None
             row += [tag("span", one, class_=differs), tag("span", other, class_=differs)]

@@ -15,6 +15,7 @@ from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.features.features import Features
+from spaces.cost.features.in_kernels import kernel_of
 from spaces.cost.features.records import FuncFeatures, KernelFeatures, LoopKey, StageFeatures
 from spaces.cost.features.structure_features import occupancy_on, parallel_iterations
 from spaces.cost.gpu.transactions import kernel_transactions
@@ -105,6 +106,7 @@ class FuncFact:
         visits: how often it is computed.
         distinct: the values that are needed, each once.
         tasks: the parallel iterations around it; 1 without any.
+        kernel: the Func that names the GPU kernel that computes it; empty on a CPU, or on the host.
         working_set: the bytes that a visit touches.
         costs: the parts of its price, by kind, the dearest first.
     """
@@ -121,6 +123,7 @@ class FuncFact:
     visits: Amount = 0
     distinct: Amount = 0
     tasks: Amount = 1
+    kernel: str = ""
     working_set: Amount = 0
     storage: StorageFact | None = None
     stages: tuple[StageFact, ...] = ()
@@ -309,6 +312,7 @@ def _func(
         visits=number(found.visits),
         distinct=number(found.distinct),
         tasks=number(parallel_iterations(found.stages[0])),
+        kernel=(kernel_of(found.stages[0]) or ("", 0))[0],
         working_set=number(features.working_set(found.name)),
         storage=_storage(found, schedule, device),
         stages=tuple(_stage(stage) for stage in found.stages),

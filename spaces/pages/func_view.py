@@ -59,6 +59,8 @@ def _rows(fact: FuncFact) -> Iterator[tuple[str, Child]]:
         yield "computed", "inlined: its readers evaluate it where they read it"
         return
     yield "computed", f"at {fact.compute}" + (", an output" if fact.role == "output" else "")
+    if fact.kernel and fact.kernel != fact.name:
+        yield "kernel", f"of {fact.kernel}"
     if fact.store != fact.compute:
         yield "stored", f"at {fact.store}"
     if not fact.stages:
@@ -71,8 +73,9 @@ def _rows(fact: FuncFact) -> Iterator[tuple[str, Child]]:
     yield "visits", shown_count(fact.visits)
     repeated = f" ({fact.points / fact.distinct:.2f}× what is needed)" if fact.repeated else ""
     yield "evaluations", shown_count(fact.points) + repeated
-    yield "parallel tasks around", shown_count(fact.tasks)
-    yield "vector lanes", shown_count(max(stage.lanes for stage in fact.stages))
+    if not fact.kernel:
+        yield "parallel tasks around", shown_count(fact.tasks)
+        yield "vector lanes", shown_count(max(stage.lanes for stage in fact.stages))
     yield "touched in a visit", shown_bytes(fact.working_set)
     storage = fact.storage
     if storage is None or fact.role == "output":
@@ -104,7 +107,8 @@ def _stage(stage: StageFact, fact: FuncFact, facts: ScheduleFacts, prefix: str) 
     ]
     several = len(fact.stages) > 1
     title = tag("h5", str(StageOf(fact.name, stage.index))) if several else None
-    work = f"One evaluation takes {shown_count(stage.operations)} operations"
+    ending = "" if stage.operations == 1 else "s"
+    work = f"One evaluation takes {shown_count(stage.operations)} operation{ending}"
     about = tag("p", work, " and reads " if reads else None, reads, ".")
     named = table(("loop", "", "trips", "runs"), loops, "loops") if loops else None
     return tag("div", title, about, named)

@@ -27,15 +27,15 @@ def kernel_view(facts: ScheduleFacts, counted: CountedKernels | None) -> Markup:
     rows = [_resources(one, known.get((one.name, one.stage)), facts) for one in facts.kernels]
     columns = (
         "kernel", "blocks", "threads of a block", "shared memory", "each thread keeps",
-        "registers", "spills", "occupancy",
+        "registers", "spills", "occupancy", "limited by",
     )  # fmt: skip
     moved = [_moved(one) for one in facts.kernels]
     heads = ("kernel", "loads, global", "stores, global", "local memory", "loads, shared")
     return joined(
-        tag("div", table(columns, rows), class_="scroll"),
+        tag("div", table(columns, rows, "packed"), class_="scroll"),
         [tag("p", one, class_="quiet") for one in _notes(counted, bool(known))],
         tag("h3", "Transactions with memory, counted by the model"),
-        tag("div", table(heads, moved), class_="scroll"),
+        tag("div", table(heads, moved, "packed"), class_="scroll"),
         tag("p", _TRANSACTIONS, class_="quiet"),
     )
 
@@ -59,20 +59,22 @@ def _resources(
     ]
     if counted is None:
         assumed = "" if kernel.occupancy is None else shown_share(kernel.occupancy)
-        return [*row, "", "", assumed]
+        return [*row, "", "", assumed, ""]
     spills = counted.spill_store_bytes
     spilled = shown_bytes(spills) if spills else "none"
-    return [*row, shown_count(counted.registers), spilled, _occupancy(kernel, counted, facts)]
+    return [*row, shown_count(counted.registers), spilled, *_occupancy(kernel, counted, facts)]
 
 
-def _occupancy(kernel: KernelFact, counted: KernelResources, facts: ScheduleFacts) -> str:
-    """With the registers that the compiler counts."""
+def _occupancy(
+    kernel: KernelFact, counted: KernelResources, facts: ScheduleFacts
+) -> tuple[str, str]:
+    """With the registers that the compiler counts, and what limits it."""
     if not isinstance(facts.device, GpuDevice):
-        return ""
+        return "", ""
     threads = int(kernel.block[0] * kernel.block[1] * kernel.block[2])
     shared = int(kernel.shared_bytes)
     found = occupancy(facts.device, max(threads, 1), counted.registers, shared)
-    return f"{shown_share(found.fraction)}, limited by {found.limiter}"
+    return shown_share(found.fraction), str(found.limiter)
 
 
 def _notes(counted: CountedKernels | None, is_known: bool) -> Iterator[str]:

@@ -25,6 +25,14 @@
     if (event.key === "Escape") light((pinned = ""));
   });
 
+  // What is wider than its place scrolls by keys, too.
+  const reach = () => {
+    for (const one of document.querySelectorAll(".scroll, pre:not(.code), .card, .nest"))
+      if (one.scrollWidth > one.clientWidth) one.tabIndex = 0;
+  };
+  addEventListener("resize", reach);
+  reach();
+
   // Code is packed; a reader who opens it gets its lines, each with the Func whose loop it is in.
   const names = new Set(all.map((one) => one.dataset.func));
   const unpack = async (text) => {
@@ -85,7 +93,7 @@
       const part = document.createElement("span");
       part.textContent = text;
       part.style.setProperty("--c", colour[key]);
-      legend.append(part);
+      legend.append(part, " ");
     }
     Object.assign(slider, { type: "range", min: 0, max: events.length, value: 0 });
     slider.setAttribute("aria-label", "Step of the run");
@@ -146,7 +154,8 @@
       });
       const what = Array.isArray(last) ? `computes ${last[1].length} of ${grids[last[0]].name}`
         : last === null ? "nothing is computed yet" : `storage of ${grids[last].name} begins`;
-      told.textContent = `step ${step} of ${events.length}: ${what}`;
+      const [now_at, last_step] = [step, events.length].map((n) => n.toLocaleString("en-US"));
+      told.textContent = `step ${now_at} of ${last_step}: ${what}`;
     };
     let timer = 0;
     const stop = () => { clearInterval(timer); timer = 0; play.textContent = "Play"; };

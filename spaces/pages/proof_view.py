@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from spaces.constraints.obligations.records import Counterexample, Proof, ProofReport, Refuted
 from spaces.markup.element import Markup, joined, tag
 from spaces.model.amounts import amount, named_numbers
+from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.formulas.interval import Box
 from spaces.model.nest.loopnest import LoopNest
@@ -53,35 +54,84 @@ def _refuted(proof: Proof, nest: LoopNest | None) -> Markup:
 
 
 def _picture(found: Counterexample, nest: LoopNest) -> Markup | None:
-    """The box of the buffer in this iteration, and the element at fault."""
+    """The element at fault in the box that the buffer holds in this iteration: the plane of the
+    first two dimensions, and as much of it around the element as has room.
+    """
     box = _box(found, nest)
-    if box is None or not 1 <= len(found.coordinate) <= 2:
+    if not box or len(box) != len(found.coordinate):
         return None
-    sides = [*zip(box, found.coordinate, strict=True)]
-    if len(sides) == 1:
-        sides.append(((0, 0), 0))
-    low = [min(side[0], x) - 1 for side, x in sides]
-    high = [max(side[1], x) + 1 for side, x in sides]
-    if any(top - bottom + 1 > _CELLS for bottom, top in zip(low, high, strict=True)):
-        return None
-    cells = []
-    for y in range(low[1], high[1] + 1):
-        for x in range(low[0], high[0] + 1):
-            inside = all(s[0] <= c <= s[1] for (s, _), c in zip(sides, (x, y), strict=True))
-            fault = (x, y) == (sides[0][1], sides[1][1])
-            kind = "fault" if fault else "inside" if inside else "outside"
-            place = {"x": (x - low[0]) * _SIZE, "y": (y - low[1]) * _SIZE}
-            shape = tag("rect", tag("title", f"{x}, {y}"), **place, width=13, height=13)
+    sides = [*zip(box, found.coordinate, strict=True), ((0, 0), 0)][:2]
+    folds = [*_folds(found, nest), None, None][:2]
+    others = zip(box[2:], found.coordinate[2:], strict=True)
+    beside = all(low <= x <= high for (low, high), x in others)
+    columns, rows = (_shown(side, x) for side, x in sides)
+    cells, shared = [], False
+    for j, y in enumerate(rows):
+        for i, x in enumerate(columns):
+            place = (x, y)
+            within = zip((side for side, _ in sides), place, strict=True)
+            inside = beside and all(low <= at <= high for (low, high), at in within)
+            kind = "inside" if inside else "outside"
+            if place == (sides[0][1], sides[1][1]):
+                kind = "fault"
+            elif inside and _share(place, [x for _, x in sides], folds):
+                kind, shared = "shared", True
+            told = ", ".join(map(str, (*place, *found.coordinate[2:])[: len(box)]))
+            shape = tag("rect", tag("title", told), x=i * _SIZE, y=j * _SIZE, width=13, height=13)
             cells.append(tag("g", shape, class_=kind))
-    width, height = ((h - b + 1) * _SIZE for b, h in zip(low, high, strict=True))
-    legend = tag(
-        "figcaption",
-        f"The filled box holds the values of {found.buffer} in this iteration, "
-        f"{box[0][0]} to {box[0][1]} along its first dimension; the marked element is the one "
-        "at fault.",
-    )
-    drawn = tag("svg", cells, width=width, height=height, class_="cells", role="img")
-    return tag("figure", drawn, legend)
+    width, height = len(columns) * _SIZE, len(rows) * _SIZE
+    is_whole = len(columns) < _CELLS and len(rows) < _CELLS
+    title = tag("title", f"The element of {found.buffer} at fault")
+    drawn = tag("svg", title, cells, width=width, height=height, class_="cells", role="img")
+    return tag("figure", drawn, tag("figcaption", _legend(found, box, shared, is_whole)))
+
+
+def _legend(
+    found: Counterexample, box: Sequence[tuple[int, int]], shared: bool, is_whole: bool
+) -> str:
+    ranges = ", ".join(f"{low} to {high}" for low, high in box)
+    told = [
+        f"The filled box holds the values of {found.buffer} in this iteration ({ranges}); the "
+        f"red element ({', '.join(map(str, found.coordinate))}) is the one at fault."
+    ]
+    if shared:
+        told.append("Amber elements take the same place in its folded storage.")
+    if not is_whole:
+        told.append("Only the part around the element is drawn.")
+    if len(box) > 2:
+        told.append("The picture is the plane of the first two dimensions.")
+    return " ".join(told)
+
+
+def _shown(side: tuple[int, int], at: int) -> range:
+    """The coordinates that are drawn along a dimension, with a margin."""
+    low, high = min(side[0], at) - 1, max(side[1], at) + 1
+    if high - low >= _CELLS:
+        low = min(max(low, at - _CELLS // 2), high - _CELLS + 1)
+        high = low + _CELLS - 1
+    return range(low, high + 1)
+
+
+def _share(place: tuple[int, int], fault: Sequence[int], folds: Sequence[int | None]) -> bool:
+    """Whether an element takes the place of the one at fault in folded storage."""
+    if not any(folds):
+        return False
+    pairs = zip(place, fault, folds, strict=True)
+    return all((x - at) % fold == 0 if fold else x == at for x, at, fold in pairs)
+
+
+def _folds(found: Counterexample, nest: LoopNest) -> list[int | None]:
+    """The fold factor of each dimension of the buffer; None where it is not folded."""
+    placement = nest.placements.get(found.buffer)
+    folds = () if placement is None else placement.storage.folds
+    return [None if fold is None else _number(fold, found) for fold in folds]
+
+
+def _number(formula: Expr, found: Counterexample) -> int | None:
+    try:
+        return int(evaluate(formula, {**found.sizes, **found.iteration}))
+    except FormulaError:
+        return None
 
 
 def _box(found: Counterexample, nest: LoopNest) -> list[tuple[int, int]] | None:

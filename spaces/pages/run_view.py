@@ -8,9 +8,10 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 
-from attrs import define, field
+import attrs
+from attrs import define, field, frozen
 
-from spaces.backend.replay.recording import RecordedStep, Recording, StorageBegins
+from spaces.backend.replay.recording import Recording, StorageBegins
 from spaces.backend.replay.report import Coordinate
 from spaces.markup.element import Markup, joined, table, tag
 from spaces.markup.quantities import shown_count
@@ -52,7 +53,7 @@ class _Grid:
 def run_view(run: SmallRun, prefix: str) -> Markup:
     """The picture of a run, with a slider over its steps."""
     grids = _grids(run.recording)
-    steps = sum(isinstance(event, RecordedStep) for event in run.recording.events)
+    data = _data(run.recording, grids)
     changed = (
         f" Split factors are smaller for it: {', '.join(run.changed[:8])}"
         f"{' …' if len(run.changed) > 8 else ''}."
@@ -61,19 +62,19 @@ def run_view(run: SmallRun, prefix: str) -> Markup:
     )
     cut = "" if run.recording.complete else " The picture ends before the run does."
     about = (
-        f"The loop nest at a small size, in {amount(steps, 'step')}; lanes of a vector are one "
-        f"step, and concurrent iterations run one after the other.{changed}{cut}"
+        f"The loop nest at a small size, in {amount(len(data.events), 'step')}; lanes of a vector "
+        f"are one step, and concurrent iterations run one after the other.{changed}{cut}"
     )
     rows = [_row(grid) for grid in grids if not grid.is_image]
     columns = ("Func", "box", "evaluations", "repeated", "reads", "most kept at once")
-    data = json.dumps(_data(run.recording, grids), separators=(",", ":"))
+    drawn = json.dumps(attrs.asdict(data), separators=(",", ":"))
     player = tag(
         "div",
         tag("div", class_="controls"),
         tag("div", class_="grids"),
         class_="player",
         id=f"{prefix}run",
-        data_run=data,
+        data_run=drawn,
         hidden=True,
     )
     return joined(tag("p", about), player, tag("div", table(columns, rows), class_="scroll"))
@@ -109,8 +110,21 @@ def _row(grid: _Grid) -> Sequence[str | Markup]:
     return (tag("span", grid.name, data_func=grid.name), box, *map(shown_count, numbers))
 
 
-def _data(recording: Recording, grids: Iterable[_Grid]) -> dict[str, object]:
-    """What the script draws: grids by number, and events as lists of numbers of elements."""
+@frozen
+class _Drawn:
+    """What the script draws.
+
+    Attributes:
+        grids: the buffers, each with its name and extents.
+        events: the steps; a number is a grid whose storage begins, a list has numbers of elements.
+    """
+
+    grids: list[dict[str, object]]
+    events: list[object]
+
+
+def _data(recording: Recording, grids: Iterable[_Grid]) -> _Drawn:
+    """What the script draws."""
     every = list(grids)
     number = {grid.name: i for i, grid in enumerate(every)}
     events: list[object] = []
@@ -134,4 +148,4 @@ def _data(recording: Recording, grids: Iterable[_Grid]) -> dict[str, object]:
          "size": math.prod(g.extents)}
         for g in every
     ]  # fmt: skip
-    return {"grids": boxes, "events": events}
+    return _Drawn(boxes, events)

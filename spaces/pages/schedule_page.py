@@ -132,15 +132,27 @@ def _sections(sides: Sequence[ShownSchedule], detail: Detail) -> Iterator[Sectio
         shown = [view(side, prefix, detail) for side, prefix in zip(sides, _PREFIXES, strict=False)]
         if any(shown):
             wide = not alone or id not in ("graph", "nest")
-            yield Section(id, title, _in_columns(sides, shown), wide)
+            yield Section(id, title, _in_columns(sides, shown, _ABSENT.get(id, "")), wide)
 
 
-def _in_columns(sides: Sequence[ShownSchedule], shown: Sequence[Markup | None]) -> Markup:
+_ABSENT = {
+    "violations": "It breaks no rule.",
+    "repair": "It is legal.",
+    "kernels": "It has no GPU kernels.",
+    "proofs": "It was not proven.",
+}
+"""What stands in the column of a schedule that lacks a part which the other one has."""
+
+
+def _in_columns(
+    sides: Sequence[ShownSchedule], shown: Sequence[Markup | None], absent: str = ""
+) -> Markup:
     """One view, or two beside each other under the names of their schedules."""
     if len(sides) == 1:
         return joined(shown)
+    missing = tag("p", absent or "It is illegal.", class_="quiet")
     columns = [
-        tag("div", tag("h3", side.name), view or tag("p", "Nothing.", class_="quiet"))
+        tag("div", tag("h3", side.name), view or missing)
         for side, view in zip(sides, shown, strict=True)
     ]
     return tag("div", columns, class_="sides two")
@@ -171,7 +183,8 @@ def _tiles(side: ShownSchedule) -> Markup:
     if isinstance(side.verdict, CheckedSchedule):
         named["results"] = "exact" if side.verdict.is_exact else "floats may round differently"
     else:
-        named["violations"] = str(len(side.verdict.violations))
+        count = len(side.verdict.violations)
+        named["violation" if count == 1 else "violations"] = str(count)
     return tile_row(named.items())
 
 
@@ -229,7 +242,12 @@ def _kernels(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
 
 
 def _run(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
-    return None if side.run is None else run_view(side.run, prefix)
+    if side.run is not None:
+        return run_view(side.run, prefix)
+    return tag("p", _NO_RUN, class_="quiet") if side.verdict.legal else None
+
+
+_NO_RUN = "There is no picture: at the smallest sizes it is illegal, or still computes too much."
 
 
 def _rules(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
@@ -262,7 +280,7 @@ def _funcs(side: ShownSchedule, prefix: str, detail: Detail) -> Markup | None:
 
 def _schedule(side: ShownSchedule, prefix: str, detail: Detail) -> Markup:
     text = format_schedule(side.judged.schedule, side.judged.pipeline)
-    return tag("pre", text or "(no directives: the default schedule)")
+    return tag("pre", text or "(no directives: the default schedule)", class_="directives")
 
 
 View: TypeAlias = Callable[[ShownSchedule, str, Detail], Markup | None]

@@ -1,6 +1,7 @@
 """``spaces report``: a page about a schedule of an app, or about a file of directives."""
 
 import json
+from pathlib import Path
 
 from tests.apps.command_line import spaces
 from tests.pages_html import Read
@@ -22,7 +23,10 @@ def test_report_on_an_illegal_schedule_exits_with_its_status(tmp_path, sched):
     given = sched("blur_y.split(x, x, xi, 0)")
     out, _ = spaces("report", "blur", "--schedule", given, "-o", path, status=1)
     assert out.startswith(f"Wrote {path} (")
-    assert "order.factor" in Read(path.read_text("utf-8")).text
+    told = Read(path.read_text("utf-8")).text
+    assert "order.factor" in told
+    assert Path(given).name in told
+    assert str(Path(given).parent) not in told, "a colleague has other folders"
 
 
 def test_report_runs_what_is_for_this_cpu(tmp_path):

@@ -9,6 +9,8 @@ from spaces.backend.llvm.counters import CounterKind, Region
 from spaces.backend.measuring.inputs import random_inputs
 from spaces.backend.profiling.compile import compile_profiled
 from spaces.backend.profiling.periods import LONG, SHORT, periods
+from spaces.backend.profiling.profile import FuncTime, Profile
+from spaces.backend.profiling.run import func_times
 
 WIDTH, HEIGHT, ROWS = 256, 64, 8
 
@@ -115,6 +117,29 @@ def test_a_profile_accounts_for_the_time(checked):
     assert found.busy_seconds > 0.3 * found.seconds
     assert "out" in str(found)
     assert "time of all threads" in found._repr_html_()
+
+
+def test_a_time_is_the_median_of_the_runs(counting):
+    """A run in which a thread waited for its processor counts no more than the others."""
+    (whole,) = (one for one in counting.table.regions if one.func == "whole")
+    counts = dict.fromkeys(counting.counts(), 0)
+    counted = [counts]
+    for ticks in (30, 5000, 40):
+        counts = {**counts, (whole, CounterKind.TICKS): counts[whole, CounterKind.TICKS] + ticks}
+        counts[whole, CounterKind.TIMED] += 1
+        counts[whole, CounterKind.VISITS] += 1
+        counted.append(counts)
+    times = {one.func: one for one in func_times(counting, counted, rate=10.0)}
+    assert times["whole"].seconds == 4
+    assert times["whole"].visits == 1
+
+
+@pytest.mark.parametrize(("others", "is_told"), [(0.05, False), (0.4, True)])
+def test_a_profile_tells_of_other_programs(others, is_told):
+    found = Profile("blur", 2, 3, 1.0, 1.0, (FuncTime("a", 1.0, 1),), others)
+    assert found.is_disturbed is is_told
+    assert ("took 40% of the processors" in str(found)) is is_told
+    assert ("took 40% of the processors" in found._repr_html_()) is is_told
 
 
 def test_plain_code_counts_nothing(checked):

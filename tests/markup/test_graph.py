@@ -3,7 +3,11 @@
 import itertools
 import re
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from spaces.markup.graph import Cluster, GraphNode, graph_svg
+from tests.examples import examples
 from tests.pages_html import Read
 
 
@@ -61,6 +65,61 @@ def test_an_edge_over_layers_goes_around_the_nodes_between():
         left, top, width, _ = placed[name]
         assert y == top
         assert not left <= x <= left + width
+
+
+def points(path):
+    """Points along a path of curves and vertical lines."""
+    steps = re.findall(r"([MCV])([^MCV]*)", path)
+    x, y = map(int, steps[0][1].split())
+    for kind, numbers in steps[1:]:
+        told = list(map(int, numbers.split()))
+        if kind == "V":
+            yield x, told[0]
+            y = told[0]
+            continue
+        a, b, c, d, end_x, end_y = told
+        for t in (i / 20 for i in range(21)):
+            left = 1 - t
+            yield (
+                left**3 * x + 3 * left**2 * t * a + 3 * left * t**2 * c + t**3 * end_x,
+                left**3 * y + 3 * left**2 * t * b + 3 * left * t**2 * d + t**3 * end_y,
+            )
+        x, y = end_x, end_y
+
+
+@settings(max_examples=examples(40))
+@given(
+    upper=st.integers(1, 4),
+    between=st.integers(0, 3),
+    lower=st.integers(1, 6),
+    drawn=st.sets(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=16),
+)
+def test_edges_between_frames_pass_no_node(upper, between, lower, drawn):
+    """They take a gap in each layer above their target and below their source, and pass beside the
+    frames in between.
+    """
+    names = [f"n{i}" for i in range(upper + between + lower)]
+    nodes = {name: GraphNode(name, mark=name) for name in names}
+    clusters = [
+        Cluster(label, tuple(nodes[name] for name in found))
+        for label, found in (
+            ("above", names[:upper]),
+            ("between", names[upper : upper + between]),
+            ("below", names[upper + between :]),
+        )
+        if found
+    ]
+    edges = [(names[a], names[b]) for a, b in sorted(drawn) if a < b < len(names)]
+    edges = list({*edges, *itertools.pairwise(names[upper - 1 :])})
+    svg = graph_svg(clusters, edges)
+    placed = boxes(svg)
+    paths = re.findall(r'<path d="([^"]*)" class="edge" data-from="([^"]*)" data-to="([^"]*)"', svg)
+    assert len(paths) == len(edges)
+    for path, source, target in paths:
+        for name in placed.keys() - {source, target}:
+            left, top, width, height = placed[name]
+            for x, y in points(path):
+                assert not (left < x < left + width and top < y < top + height), (source, target)
 
 
 def test_hostile_names_are_text():

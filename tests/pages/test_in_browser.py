@@ -55,6 +55,9 @@ TRY = """<script>
     one.focus();
     return one.checkVisibility() && document.activeElement !== one;
   }).map((one) => one.outerHTML.slice(0, 200));
+  found.unscrolled = [...document.querySelectorAll("*")].filter((one) =>
+    /auto|scroll/.test(getComputedStyle(one).overflowX) && one.scrollWidth > one.clientWidth
+    && one.tabIndex < 0).map((one) => one.outerHTML.slice(0, 200));
   found.wider = document.documentElement.scrollWidth - innerWidth;
   found.faults = faults;
   const told = document.createElement("script");
@@ -101,6 +104,7 @@ def test_pointing_clicking_and_keys_light_up_what_belongs_together(page, width):
     assert found["left"] == found["escaped"] == []
     assert found["clicked"] == ["blur_y"]
     assert found["code"]
-    assert re.search(r"step (\d+) of \1: ", found["step"])
+    assert re.search(r"step ([\d,]+) of \1: ", found["step"])
     assert found["unreachable"] == []
+    assert found["unscrolled"] == [], "keys do not scroll it"
     assert found["wider"] <= 0, "the page is wider than the window"

@@ -1,5 +1,6 @@
 """Pages about schedules: they stand alone, say what verify and the features say, and stay small."""
 
+import html
 import json
 import re
 
@@ -9,6 +10,7 @@ import pytest
 import spaces
 from spaces.backend.cuda.errors import CudaUnavailable
 from spaces.backend.cuda.nvrtc import KernelResources
+from spaces.backend.profiling.profile import FuncTime, Profile
 from spaces.pages import counted_kernels
 from spaces.pages.schedule_page import MOST_BYTES, ShownSchedule, schedule_page
 from tests.pages_html import Read, assert_stands_alone
@@ -137,7 +139,7 @@ def test_kernels_have_their_occupancy():
     """256 threads of 64 registers: 4 of the 8 warps each fill the registers, half of all warps."""
     made = ShownSchedule("mine", judged(GPU, "blur_y.gpu_tile(x, y, xi, yi, 32, 8)"))
     assert [one.occupancy for one in made.facts.kernels] == [0.5]
-    assert "occupancyblur_y120 k32 × 8 × 10 B0 B50.0 %" in Read(schedule_page([made])).text
+    assert "limited byblur_y120 k32 × 8 × 10 B0 B50.0 %" in Read(schedule_page([made])).text
 
 
 def test_kernels_have_their_transactions():
@@ -168,7 +170,7 @@ def test_registers_are_those_of_the_compiler(monkeypatch):
     known = counted_kernels.count_kernels(compiled)
     made = ShownSchedule("mine", judged(GPU, "blur_y.gpu_tile(x, y, xi, yi, 32, 8)"), counted=known)
     text = Read(schedule_page([made])).text
-    assert "12824 B25.0 %, limited by registers" in text
+    assert "12824 B25.0 %registers" in text
     assert "as NVIDIA's compiler counts them" in text
 
 
@@ -216,6 +218,66 @@ def test_refuted_proofs_show_their_counterexample():
     found = proofs.refuted[0].outcome.counterexample
     place = f"{found.buffer}({', '.join(map(str, found.coordinate))})"
     assert f"{place} at " in read.text
+    drawn = re.search(r'<svg[^>]*class="cells".*?</svg>', page, re.DOTALL)[0]
+    cells = re.findall(r'<g class="(\w+)"><rect[^>]*><title>(-?\d+), (-?\d+)<', drawn)
+    x, y = found.coordinate
+    at = {(int(a), int(b)): kind for kind, a, b in cells}
+    assert at[x, y] == "fault"
+    assert at[x, y + 2] == "shared", "two rows on is the same row of the storage"
+    assert at[x, y + 1] == "inside"
+    assert "same place in its folded storage" in read.text
+
+
+def test_other_programs_take_back_what_times_say():
+    """Where threads wait for their processors, times of Funcs say nothing about the model."""
+    checked = judged(CPU, CPU_TEXT)
+    times = tuple(FuncTime(name, t, 10) for name, t in (("blur_x", 1e-6), ("blur_y", 1.0)))
+    quiet = Profile("blur", 2, 3, 1.0, 1.0, times)
+    told = Read(spaces.report(checked, profiles=(quiet, None)).html).text
+    assert "disagree by a factor of 2 or more for blur_x." in told
+    busy = attrs.evolve(quiet, others=0.5)
+    told = Read(spaces.report(checked, profiles=(busy, None)).html).text
+    assert "Other programs took 50% of the processors" in told
+    assert "disagree" not in told
+
+
+def test_a_difference_is_told_once():
+    """What explains the costs is not said again below them."""
+    narrow = CPU_TEXT.replace("16", "8")
+    told = Read(spaces.report(judged(CPU, CPU_TEXT), judged(CPU, narrow)).html).text
+    for name in ("blur_x", "blur_y"):
+        assert f"{name}: computing makes" in told
+    assert told.count("The first has 16 vector lanes, the second 8") == 2
+
+
+def test_disturbed_times_do_not_say_which_is_faster():
+    checked = judged(CPU, CPU_TEXT)
+    quiet = Profile("blur", 2, 3, 1.0, 1.0, (FuncTime("blur_y", 1.0, 1),))
+    slow = attrs.evolve(quiet, plain_seconds=2.0)
+    told = Read(spaces.report(checked, checked, profiles=(quiet, slow)).html).text
+    assert "the first is 2.00 times as fast" in told
+    busy = attrs.evolve(slow, others=0.5)
+    told = Read(spaces.report(checked, checked, profiles=(quiet, busy)).html).text
+    assert "does not say which one is faster" in told
+    assert "times as fast" not in told
+
+
+def test_a_page_about_kernels_says_that_none_was_run(monkeypatch):
+    counted(monkeypatch, lambda *_, **__: {})
+    text = "blur_y.gpu_tile(x, y, xi, yi, 32, 8); blur_x.compute_at(blur_y, x).gpu_threads(x, y)"
+    made = spaces.report(judged(CPU, CPU_TEXT), judged(GPU, text))
+    told = Read(made.html).text
+    assert "No kernel was run for this page, so there are no times" in told
+    assert "It was not run for this page, so there are no times" in told
+    assert "blur_xin blur_y" in told, "the price of a kernel is not that of each of its Funcs"
+    assert "outside all kernels" not in told
+    assert "It has no GPU kernels." in told
+
+
+def test_the_picture_has_as_many_steps_as_the_sentence_says():
+    page = spaces.report(judged(CPU, CPU_TEXT)).html
+    data = json.loads(html.unescape(re.search(r'data-run="([^"]*)"', page)[1]))
+    assert f"in {len(data['events']):,} steps" in Read(page).text
 
 
 HOSTILE = "</script><script>alert('1')</script>\"><img src=x onerror=alert(2)>"
