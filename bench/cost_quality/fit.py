@@ -18,16 +18,18 @@ from pathlib import Path
 from attrs import asdict, evolve, frozen
 
 from bench.cost_quality.measured_sets import Measured, MeasuredSet, by_pipeline, measured_files
-from bench.cost_quality.pricing import Timed
+from bench.cost_quality.pricing import Timed, common_device
 from bench.cost_quality.scores import regret, spearman
 from bench.cost_quality.split import refuse_judged
 from spaces.apps.files import write_text
-from spaces.constraints.devices.device import device
+from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
+from spaces.cost.cpu.price_fit import fit_prices
 from spaces.cost.cpu.prices import FILE, Prices
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.training import PricedRun
+from spaces.model.formulas.symbolic import SymbolicNumber
 
 LEARNED_FROM = (MeasuredSet.APPS, MeasuredSet.RANDOM, MeasuredSet.SINGLE, MeasuredSet.LEARN)
 """The sets that prices are fitted to."""
@@ -62,8 +64,9 @@ def main(arguments: list[str]) -> None:
     measured = by_pipeline(measured_files())
     learned = runs_of(measured, LEARNED_FROM)
     choosing = runs_of(measured, [MeasuredSet.CHOOSE])
-    print("as they are: " + shown(*judge(Reuse.of(device("cpu")), choosing)))
-    found = [fit(learned, choosing, emphasis) for emphasis in EMPHASES]
+    devices = {name: common_device(of) for (_, name), of in measured.items()}
+    print("as they are: " + shown(*judge(Prices(), choosing, devices)))
+    found = [fit(learned, choosing, devices, emphasis) for emphasis in EMPHASES]
     for one in found:
         print(f"emphasis {one.emphasis}: {shown(one.spearman, one.regret)}")
     chosen = max(found, key=lambda one: one.spearman)
@@ -72,6 +75,9 @@ def main(arguments: list[str]) -> None:
 
 Runs = Mapping[str, Sequence[PricedRun]]
 """The runs of each pipeline."""
+
+Devices = Mapping[str, CpuDevice]
+"""The processor that the runs of each pipeline are from."""
 
 
 def runs_of(measured: Measured, sets: Iterable[MeasuredSet]) -> Runs:
@@ -95,12 +101,17 @@ def _runs(found: Sequence[Timed]) -> list[PricedRun]:
     ]
 
 
-def fit(learned: Runs, choosing: Runs, emphasis: float) -> Fit:
-    """Prices that fit some pipelines, judged by others."""
-    model = Reuse.of(device("cpu"))
+def fit(learned: Runs, choosing: Runs, devices: Devices, emphasis: float) -> Fit:
+    """Prices that fit some pipelines, judged by others. Runs of several processors have the same
+    prices, but each is priced with the caches and vectors of its own.
+    """
     runs = [run for of in learned.values() for run in weighted(of, emphasis)]
-    model = model.retrain(runs)
-    return Fit(emphasis, model.prices, *judge(model, choosing))
+
+    def price(prices: Prices, run: PricedRun) -> SymbolicNumber:
+        return Reuse(devices[run.kernel], prices).price(run.batch.features)
+
+    prices = fit_prices(runs, Prices(), price)
+    return Fit(emphasis, prices, *judge(prices, choosing, devices))
 
 
 def weighted(runs: Sequence[PricedRun], emphasis: float) -> list[PricedRun]:
@@ -111,9 +122,10 @@ def weighted(runs: Sequence[PricedRun], emphasis: float) -> list[PricedRun]:
     return [evolve(run, weight=one / sum(weights)) for run, one in zip(runs, weights, strict=True)]
 
 
-def judge(model: Reuse, runs: Runs) -> tuple[float, float]:
+def judge(prices: Prices, runs: Runs, devices: Devices) -> tuple[float, float]:
     """The mean correlation and the mean regret over some pipelines."""
-    correlations, regrets = zip(*(score(model, of) for of in runs.values()), strict=True)
+    scores = (score(Reuse(devices[name], prices), of) for name, of in runs.items())
+    correlations, regrets = zip(*scores, strict=True)
     return statistics.fmean(correlations), statistics.fmean(regrets)
 
 

@@ -16,7 +16,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from spaces.cost.features.features import Features
 from spaces.cost.training import PricedRun
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array
@@ -45,15 +44,15 @@ _SLOPE = 1e-3
 def fit_prices(
     runs: Sequence[PricedRun],
     start: PriceRecord,
-    price: Callable[[PriceRecord, Features], SymbolicNumber],
+    price: Callable[[PriceRecord, PricedRun], SymbolicNumber],
 ) -> PriceRecord:
     """The prices that fit the times of some runs best.
 
     Args:
         runs: the runs.
         start: the prices to begin with.
-        price: the cost by some prices. The prices may be arrays; then there is one cost for each
-            element.
+        price: the cost of a run by some prices. The prices may be arrays; then there is one cost
+            for each element.
     """
     known = attrs.asdict(start)
     positive = {name: cycles for name, cycles in known.items() if cycles > 0}
@@ -73,7 +72,7 @@ def fit_prices(
         found = []
         for run in runs:
             ask_clock()
-            found.append(np.broadcast_to(as_array(price(prices, run.batch.features)), len(rows)))
+            found.append(np.broadcast_to(as_array(price(prices, run)), len(rows)))
         differences = np.log(np.stack(found, axis=1)) - times
         for group in groups:
             middle = _weighted_median(differences[:, group], weights[group])

@@ -132,8 +132,8 @@ class Reuse:
         begins with the present prices, and prices that the times say little about stay near them.
         """
 
-        def price(prices: Prices, features: Features) -> SymbolicNumber:
-            return evolve(self, prices=prices).price(features)
+        def price(prices: Prices, run: PricedRun) -> SymbolicNumber:
+            return evolve(self, prices=prices).price(run.batch.features)
 
         return evolve(self, prices=fit_prices(runs, self.prices, price))
 
