@@ -258,6 +258,20 @@ def test_a_fit_prices_each_run_for_its_own_processor():
     assert fit.fit(runs, runs, wrong, 0.0).spearman < fitted.spearman
 
 
+def test_a_fit_of_one_price_keeps_all_others():
+    true = Prices(load=2 * Prices().load)
+    found = pricing.timed(records(cost_quality.file_of("blur"))[:12])
+    batches = [Batch.of(one.pipeline, one.schedule) for one in found]
+    runs = {
+        "blur": [PricedRun("blur", one, float(Reuse(ZEN_5, true).cost(one))) for one in batches]
+    }
+    fitted = fit.fit(runs, runs, {"blur": ZEN_5}, 0.0, ["load"])
+    assert fitted.prices.load == pytest.approx(true.load, rel=0.1)
+    assert evolve(fitted.prices, load=1.0) == Prices(load=1.0)
+    written = tomllib.loads(fit.as_toml(fitted, runs, ["load"]))
+    assert written.keys() == {"load", *tomllib.loads(FILE.read_text("utf-8"))}
+
+
 def test_fitted_prices_are_read_as_they_are_written(tmp_path):
     prices = Prices(load=1.25, stall=0.0)
     text = fit.as_toml(fit.Fit(0.5, prices, 0.8, 0.1), {"blur": []})

@@ -3,15 +3,18 @@
 ``python -m bench fit`` fits to the apps, random pipelines and the pipelines of the gallery that are
 there to learn from, several times with other weights; the pipelines that are there to choose say
 which fit is taken. ``spaces/cost/cpu/prices.toml``, or the file of ``--into``, gets its prices, and
-says from what they come. Pipelines that only judge are not read. Nothing is measured: whether a
-search finds faster schedules by these prices, ``python -m bench first --prices FILE`` tells.
+says from what they come. ``--only PRICE``, which may be given again, fits these prices and keeps
+all others, such as for a new term. Pipelines that only judge are not read. Nothing is measured:
+whether a search finds faster schedules by these prices, ``python -m bench first --prices FILE``
+tells.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 
@@ -60,17 +63,25 @@ def main(arguments: list[str]) -> None:
     """Fits, chooses, prints the choices and writes the file."""
     parser = argparse.ArgumentParser(prog="python -m bench fit", description=__doc__)
     parser.add_argument("--into", type=Path, default=FILE, metavar="FILE")
-    path = parser.parse_args(arguments).into
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=tuple(asdict(Prices())),
+        metavar="PRICE",
+        help="fit this price, and keep the others; may be given again",
+    )
+    options = parser.parse_args(arguments)
+    path, only = options.into, options.only or ()
     measured = by_pipeline(measured_files())
     learned = runs_of(measured, LEARNED_FROM)
     choosing = runs_of(measured, [MeasuredSet.CHOOSE])
     devices = {name: common_device(of) for (_, name), of in measured.items()}
     print("as they are: " + shown(*judge(Prices(), choosing, devices)))
-    found = [fit(learned, choosing, devices, emphasis) for emphasis in EMPHASES]
+    found = [fit(learned, choosing, devices, emphasis, only) for emphasis in EMPHASES]
     for one in found:
         print(f"emphasis {one.emphasis}: {shown(one.spearman, one.regret)}")
     chosen = max(found, key=lambda one: one.spearman)
-    write_text(path, as_toml(chosen, learned))
+    write_text(path, as_toml(chosen, learned, only))
 
 
 Runs = Mapping[str, Sequence[PricedRun]]
@@ -101,16 +112,23 @@ def _runs(found: Sequence[Timed]) -> list[PricedRun]:
     ]
 
 
-def fit(learned: Runs, choosing: Runs, devices: Devices, emphasis: float) -> Fit:
+def fit(
+    learned: Runs,
+    choosing: Runs,
+    devices: Devices,
+    emphasis: float,
+    only: Collection[str] = (),
+) -> Fit:
     """Prices that fit some pipelines, judged by others. Runs of several processors have the same
-    prices, but each is priced with the caches and vectors of its own.
+    prices, but each is priced with the caches and vectors of its own. With names in ``only``, all
+    prices but these stay.
     """
     runs = [run for of in learned.values() for run in weighted(of, emphasis)]
 
     def price(prices: Prices, run: PricedRun) -> SymbolicNumber:
         return Reuse(devices[run.kernel], prices).price(run.batch.features)
 
-    prices = fit_prices(runs, Prices(), price)
+    prices = fit_prices(runs, Prices(), price, only)
     return Fit(emphasis, prices, *judge(prices, choosing, devices))
 
 
@@ -141,12 +159,18 @@ def score(model: Reuse, runs: Sequence[PricedRun]) -> tuple[float, float]:
     return spearman(costs, times), regret(costs, times, top=1)
 
 
-def as_toml(chosen: Fit, learned: Runs) -> str:
-    """The prices as a file."""
+def as_toml(chosen: Fit, learned: Runs, only: Collection[str] = ()) -> str:
+    """The prices as a file: all, or those of ``only``, and then the ones that were in the file of
+    the library.
+    """
+    names = {*only, *tomllib.loads(FILE.read_text("utf-8"))} if only else asdict(chosen.prices)
     runs = sum(len(of) for of in learned.values())
-    rows = [f"{name} = {cycles:.4g}" for name, cycles in asdict(chosen.prices).items()]
+    rows = [
+        f"{name} = {cycles:.4g}" for name, cycles in asdict(chosen.prices).items() if name in names
+    ]
     return (
         f"# Made by `python -m bench fit` from {runs:,} measured schedules of {len(learned)} "
         f"pipelines\n# (bench/results/cost_quality); emphasis {chosen.emphasis:g}.\n"
-        "# Cycles of one core; only their proportions matter.\n\n" + "\n".join(rows) + "\n"
+        "# Cycles of one core; only their proportions matter. A price that is not here has those\n"
+        "# of its term.\n\n" + "\n".join(rows) + "\n"
     )

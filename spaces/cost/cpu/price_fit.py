@@ -9,7 +9,7 @@ fit changes their logarithms; a price of 0 stays 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 import attrs
@@ -45,6 +45,7 @@ def fit_prices(
     runs: Sequence[PricedRun],
     start: PriceRecord,
     price: Callable[[PriceRecord, PricedRun], SymbolicNumber],
+    only: Collection[str] = (),
 ) -> PriceRecord:
     """The prices that fit the times of some runs best.
 
@@ -53,9 +54,11 @@ def fit_prices(
         start: the prices to begin with.
         price: the cost of a run by some prices. The prices may be arrays; then there is one cost
             for each element.
+        only: the names of the prices that are fitted, while the others stay; none for all.
     """
     known = attrs.asdict(start)
-    positive = {name: cycles for name, cycles in known.items() if cycles > 0}
+    fitted = only or known
+    positive = {name: known[name] for name in known if name in fitted and known[name] > 0}
     first = np.log(np.array(list(positive.values())))
     times = np.log(np.array([run.seconds for run in runs]))
     weights = np.array([run.weight for run in runs])
