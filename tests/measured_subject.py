@@ -13,6 +13,9 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
 
+PROCESSOR = "AMD EPYC (znver4)"
+"""One that is described beside the measurements."""
+
 
 class Killed(Exception):
     """Stands for the end of a process."""
@@ -47,4 +50,4 @@ def random_subject():
 
 def collecting(subject, path, measurer, wanted=20):
     drawing = Drawing(subject.space, subject.good)
-    return Collecting(subject, drawing, measurer, path, wanted, "a processor")
+    return Collecting(subject, drawing, measurer, path, wanted, PROCESSOR)

@@ -7,6 +7,7 @@ from attrs import evolve
 
 from bench import cost_quality
 from bench.cost_quality import (
+    devices,
     incumbents,
     measured_sets,
     split,
@@ -18,12 +19,18 @@ from bench.cost_quality.drawing import LONGEST_WALK, Drawing, Origin
 from bench.cost_quality.records import append, records
 from spaces.apps.gallery.catalog import GALLERY
 from spaces.backend.measuring.session import MeasuringError
-from spaces.constraints.devices.device import device
+from spaces.constraints.devices.device import device, host_cpu
 from spaces.constraints.legality.verify import verify
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
-from tests.measured_subject import FakeMeasurer, Killed, collecting, random_subject
+from tests.measured_subject import (
+    PROCESSOR,
+    FakeMeasurer,
+    Killed,
+    collecting,
+    random_subject,
+)
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +94,15 @@ def test_no_schedule_is_measured_twice_and_records_say_what_was_measured(subject
     assert records(path) == [*found, found[0]]
 
 
+def test_no_file_mixes_the_times_of_processors(subject, tmp_path):
+    path = tmp_path / "all.jsonl"
+    list(collecting(subject, path, FakeMeasurer(), wanted=8).batches())
+    nothing = FakeMeasurer(batches=0)
+    other = evolve(collecting(subject, path, nothing), cpu="Another (alderlake)")
+    with pytest.raises(devices.OtherProcessorError, match=r"on AMD EPYC .* this is Another"):
+        list(other.batches())
+
+
 def test_slow_schedules_get_fewer_rounds():
     rounds = SharedTime()
     assert rounds.survivors({"fast": [1.0] * 14, "slow": [25.0], "middle": [4.0] * 4}) == {
@@ -101,12 +117,12 @@ def test_good_schedules_come_first_and_are_all_measured(subject, tmp_path):
     drawing = Drawing(subject.space, subject.good, [plain])
     assert [drawing.schedule(n) for n in drawing.numbers_of_good] == [*subject.good, plain]
     path, measurer = tmp_path / "all.jsonl", FakeMeasurer()
-    list(Collecting(subject, drawing, measurer, path, 8, "a processor").batches())
+    list(Collecting(subject, drawing, measurer, path, 8, PROCESSOR).batches())
     found = records(path)
     assert [one.origin for one in found[:3]] == [Origin.GOOD] * 3
     assert len(found) == 8
     few = tmp_path / "few.jsonl"
-    list(Collecting(subject, drawing, FakeMeasurer(), few, 1, "a processor").batches())
+    list(Collecting(subject, drawing, FakeMeasurer(), few, 1, PROCESSOR).batches())
     assert len(records(few)) == 3
 
 
@@ -175,6 +191,9 @@ def test_a_pipeline_that_cannot_be_measured_does_not_end_a_run(subject, tmp_path
 
     made = {"broken": Broken(), "good": Measuring()}
     monkeypatch.setattr("bench.cost_quality.collecting.measurer_of", lambda one: made[one.name])
+    monkeypatch.setattr(devices, "FILE", tmp_path / "devices.json")
     names = ["empty", "broken", "good"]
     collect(names, subject_of, lambda name: tmp_path / name, 4, together=1)
+    (ran_on,) = {one.cpu for one in records(tmp_path / "good")}
+    assert devices.described(devices.FILE) == {ran_on: host_cpu()}
     assert [len(records(tmp_path / name)) >= 4 for name in names] == [False, False, True]

@@ -12,6 +12,7 @@ from attrs import asdict, evolve
 from bench import cost_quality
 from bench.cost_quality import (
     again,
+    devices,
     errors,
     first_found,
     fit,
@@ -27,7 +28,7 @@ from bench.cost_quality.records import records
 from bench.cost_quality.scores import regret, spearman
 from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.gallery.kind import PipelineKind
-from spaces.constraints.devices.device import device
+from spaces.constraints.devices.device import CpuDevice, device
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.prices import FILE, Prices
 from spaces.cost.cpu.reuse import Reuse
@@ -68,15 +69,16 @@ def test_a_learned_model_never_sees_the_app_that_it_is_judged_on(subject, tmp_pa
     path = tmp_path / "all.jsonl"
     list(collecting(subject, path, FakeMeasurer(), wanted=8).batches())
     mine = pricing.timed(records(path))
-    other = [pricing.Timed("other", *(one.pipeline, one.schedule, 1.0)) for one in mine]
-    random = [pricing.Timed("random_1", *(one.pipeline, one.schedule, 1.0)) for one in mine]
+    other = [evolve(one, subject="other", ratio=1.0) for one in mine]
+    random = [evolve(one, subject="random_1", ratio=1.0) for one in mine]
     seen = []
 
     class Letters:
         def cost(self, batch):
             return np.array(float(len(format_schedule(batch.schedule, batch.pipeline))))
 
-    def trained(known):
+    def trained(known, device):
+        assert device == ZEN_4
         seen.append({one.subject for one in known})
         return Letters()
 
@@ -129,13 +131,78 @@ def test_nothing_learns_from_pipelines_that_judge():
 
 MEMORY = "lines from memory"
 
+ZEN_4 = CpuDevice(
+    name="cpu",
+    model="znver4",
+    cores=2,
+    l1_bytes=32 << 10,
+    l2_bytes=1 << 20,
+    l3_bytes=32 << 20,
+    cache_line_bytes=64,
+    vector_bits=512,
+    unit_bits=256,
+)
+"""32 KiB and 1 MiB of a core, 32 MiB of a complex; vectors of 512 bits in two halves. At 32 MiB the
+model ranks the apps as it did on that machine.
+"""
+
+ZEN_5 = evolve(ZEN_4, model="znver5", l1_bytes=48 << 10, unit_bits=512)
+
+
+def test_committed_schedules_are_priced_for_the_processor_that_they_ran_on():
+    ran_on = {
+        cost_quality.file_of("blur"): ZEN_5,
+        cost_quality.gallery_file_of("equalize_16"): ZEN_4,
+    }
+    for file, cpu in ran_on.items():
+        found = pricing.timed(records(file)[:3])
+        assert pricing.common_device(found) == cpu
+        prices = [float(Reuse(cpu).cost(Batch.of(one.pipeline, one.schedule))) for one in found]
+        by_errors = [sum(parts.values()) for parts in errors.parts_of(found)]
+        assert by_errors == pytest.approx(prices)
+
+
+def test_a_schedule_of_an_unknown_processor_is_refused():
+    (one,) = records(cost_quality.file_of("blur"))[:1]
+    with pytest.raises(
+        devices.UnknownProcessorError, match=r"on AMD EPYC \(znver9\) \(is AMD EPYC"
+    ):
+        pricing.timed([evolve(one, cpu="AMD EPYC (znver9)")])
+
+
+def test_schedules_of_two_processors_are_not_priced_together():
+    one, other = pricing.timed(records(cost_quality.file_of("blur"))[:2])
+    other = evolve(other, device=ZEN_4)
+    with pytest.raises(devices.OtherProcessorError, match=r"znver5, .* and cpu: znver4"):
+        pricing.common_device([one, other])
+    with pytest.raises(ValueError, match="no measured schedule"):
+        pricing.common_device([])
+
+
+def test_a_processor_is_described_once(tmp_path):
+    path = tmp_path / "devices.json"
+    devices.describe("Zen 4", ZEN_4, path)
+    devices.describe("Zen 5", evolve(ZEN_4, unit_bits=512), path)
+    devices.describe("Zen 4", ZEN_4, path)
+    assert devices.described(path) == {"Zen 4": ZEN_4, "Zen 5": evolve(ZEN_4, unit_bits=512)}
+    before = path.read_bytes()
+    with pytest.raises(devices.OtherProcessorError, match="Zen 4 with cores of 2 and not 8: "):
+        devices.describe("Zen 4", evolve(ZEN_4, cores=8), path)
+    assert path.read_bytes() == before
+
+
+def test_nothing_is_measured_again_on_another_processor():
+    found = pricing.timed(records(cost_quality.file_of("blur"))[:2])
+    with pytest.raises(devices.OtherProcessorError, match="measured on cpu: znver5, 2 cores"):
+        again.measure_again("blur", found, ZEN_4)
+
 
 def test_a_model_without_a_term_ranks_times_of_such_a_machine():
     """A machine whose memory costs nothing: the model without its lines ranks its times as they
     are.
     """
     found = pricing.timed(records(cost_quality.file_of("blur"))[:40])
-    free = Reuse.of(device("cpu")).without(MEMORY)
+    free = Reuse(ZEN_5).without(MEMORY)
     times = pricing.costs(free, found)
     of_machine = [evolve(one, ratio=time) for one, time in zip(found, times, strict=True)]
     measured = {("apps", "blur"): of_machine, ("random", "random_1"): of_machine[:19]}
@@ -171,6 +238,38 @@ def test_each_pipeline_weighs_as_much_as_any_other_in_a_fit():
         found = [one.weight for one in fit.weighted(runs, emphasis)]
         assert sum(found) == pytest.approx(1)
         assert found[0] == pytest.approx(first)
+
+
+def test_a_fit_prices_each_run_for_its_own_processor():
+    """Times that the model gives for two processors, at other prices than those of the library."""
+    true = Prices(load=2 * Prices().load, line_from_memory=3 * Prices().line_from_memory)
+    small = evolve(ZEN_4, l1_bytes=1 << 10, l2_bytes=4 << 10, l3_bytes=64 << 10, unit_bits=128)
+    ran_on = {"one": ZEN_5, "other": small}
+    found = pricing.timed(records(cost_quality.file_of("blur"))[:24])
+    batches = [Batch.of(one.pipeline, one.schedule) for one in found]
+    runs = {
+        name: [PricedRun(name, one, float(Reuse(cpu, true).cost(one))) for one in batches]
+        for name, cpu in ran_on.items()
+    }
+    assert fit.judge(true, runs, ran_on) == (pytest.approx(1), 0)
+    fitted = fit.fit(runs, runs, ran_on, 0.0)
+    assert fitted.spearman > max(0.97, fit.judge(Prices(), runs, ran_on)[0])
+    wrong = dict(zip(ran_on, reversed(ran_on.values()), strict=True))
+    assert fit.fit(runs, runs, wrong, 0.0).spearman < fitted.spearman
+
+
+def test_a_fit_of_one_price_keeps_all_others():
+    true = Prices(load=2 * Prices().load)
+    found = pricing.timed(records(cost_quality.file_of("blur"))[:12])
+    batches = [Batch.of(one.pipeline, one.schedule) for one in found]
+    runs = {
+        "blur": [PricedRun("blur", one, float(Reuse(ZEN_5, true).cost(one))) for one in batches]
+    }
+    fitted = fit.fit(runs, runs, {"blur": ZEN_5}, 0.0, ["load"])
+    assert fitted.prices.load == pytest.approx(true.load, rel=0.1)
+    assert evolve(fitted.prices, load=1.0) == Prices(load=1.0)
+    written = tomllib.loads(fit.as_toml(fitted, runs, ["load"]))
+    assert written.keys() == {"load", *tomllib.loads(FILE.read_text("utf-8"))}
 
 
 def test_fitted_prices_are_read_as_they_are_written(tmp_path):

@@ -3,8 +3,9 @@
 ``python -m bench cost_quality`` measures the random schedules that are missing in
 ``bench/results/cost_quality`` and then prices all with each cost model; ``--part NAME`` does one of
 these. It may be stopped at any time; the next start goes on, for each batch is in its file. The
-apps take more than an hour on two cores. A file holds the times of one processor: remove it to
-measure on another one.
+apps take more than an hour on two cores. A file holds the times of one processor, which is
+described in ``devices.json`` beside them and for which they are priced: remove the file to measure
+on another one.
 
 Noise: a schedule is timed up to 15 times, each time beside a run of the reference in the same
 round, and its time is the median over the rounds of the ratio of the two, so a slow moment of the
@@ -23,12 +24,9 @@ from typing import Any
 
 from bench.cost_quality.collecting import collect
 from bench.cost_quality.pricing import Quality, medians, qualities, timed
-from bench.cost_quality.records import records
+from bench.cost_quality.records import FOLDER, records
 from bench.cost_quality.subjects import APPS, RANDOM, SINGLE, Subject
 from spaces.apps.gallery.catalog import GALLERY
-
-FOLDER = Path(__file__).parent.parent / "results" / "cost_quality"
-"""The measured schedules, a file for each app."""
 
 RANDOM_FILE = FOLDER / "random.jsonl"
 """The measured schedules of all random pipelines of several stages."""

@@ -17,16 +17,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.contenders import inputs_of
-from bench.cost_quality import FOLDER, gallery_file_of
+from bench.cost_quality import gallery_file_of
 from bench.cost_quality.collecting import BATCH, measurer_of
-from bench.cost_quality.pricing import Timed, timed
-from bench.cost_quality.records import records
+from bench.cost_quality.devices import OtherProcessorError
+from bench.cost_quality.pricing import Timed, common_device, timed
+from bench.cost_quality.records import FOLDER, records
 from bench.cost_quality.scores import regret, spearman
 from bench.cost_quality.split import gallery_name
 from bench.cost_quality.subjects import Subject, space_of
 from bench.machine import processor
 from spaces.apps.files import write_text
 from spaces.apps.gallery.catalog import GALLERY
+from spaces.constraints.devices.device import CpuDevice, host_cpu
 
 FILE = FOLDER / "again.json"
 """The second times, in the order of the records."""
@@ -47,7 +49,7 @@ def main(arguments: list[str]) -> None:
             document[name] = {
                 "day": datetime.date.today().isoformat(),
                 "cpu": processor(),
-                "ratios": measure_again(name, first),
+                "ratios": measure_again(name, first, host_cpu()),
             }
             write_text(FILE, json.dumps(document, indent=1) + "\n")
         print(f"{name}: {shown(agreement(first, document[name]))}", flush=True)
@@ -56,10 +58,24 @@ def main(arguments: list[str]) -> None:
     print(f"Spearman between the days: median {median:.3f}, least {min(found)[0]:.3f}")
 
 
-def measure_again(name: str, first: Sequence[Timed]) -> list[float | None]:
+def measure_again(name: str, first: Sequence[Timed], here: CpuDevice) -> list[float | None]:
     """The times of schedules beside that of the one that took as long as the reference, as the
     median over rounds; None for one that does not end in time.
+
+    Args:
+        name: of the pipeline.
+        first: its schedules, as they were measured before.
+        here: the processor of this machine.
+
+    Raises:
+        OtherProcessorError: they were measured on another one.
     """
+    there = common_device(first)
+    if there != here:
+        raise OtherProcessorError(
+            f"The schedules of {name} were measured on {there}, and this is {here}: two days of "
+            "one processor say how far its times can be trusted. Measure them again there."
+        )
     usual = min(first, key=lambda one: abs(math.log(one.ratio)))
     pipeline = usual.pipeline
     space = space_of(pipeline)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from bench.cost_quality import devices
 from bench.cost_quality.brief import ROUNDS, SharedTime, brief_program
 from bench.cost_quality.drawing import Drawing
 from bench.cost_quality.records import Record, append, records
@@ -16,6 +17,7 @@ from bench.machine import processor
 from spaces.backend.measuring.local import LocalMeasurer
 from spaces.backend.measuring.session import MeasuringError
 from spaces.backend.measuring.task import MeasuringLimits
+from spaces.constraints.devices.device import host_cpu
 from spaces.cost.measurer import Measurer
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.model.schedules.schedule import Schedule
@@ -67,8 +69,17 @@ class Collecting:
     def batches(self) -> Iterator[int]:
         """Measures batch by batch, and yields the number of records after each. Schedules that are
         in the file already, under their own or another number, are not measured again.
+
+        Raises:
+            OtherProcessorError: those in the file ran on another processor.
         """
         earlier = [one for one in records(self.path) if one.subject == self.subject.name]
+        for cpu in dict.fromkeys(one.cpu for one in earlier if one.cpu != self.cpu):
+            raise devices.OtherProcessorError(
+                f"{self.path.name} has schedules of {self.subject.name} that were measured on "
+                f"{cpu}, and this is {self.cpu}: their times do not compare. Remove them to "
+                "measure here."
+            )
         numbers = {one.number for one in earlier}
         texts = {one.schedule for one in earlier}
         batch: dict[int, tuple[str, Schedule]] = {}
@@ -118,8 +129,13 @@ def collect(
         wanted: the number of records of each.
         together: how many subjects take turns; each holds processes and their memory until it is
             done, then the next one takes its place.
+
+    Raises:
+        OtherProcessorError: earlier records, or the description of a processor of this name, are
+            those of another one.
     """
     cpu = processor()
+    devices.describe(cpu, host_cpu(), devices.FILE)
     waiting = [name for name in names if _count(path(name), name) < wanted]
     with ExitStack() as stack:
         turns: dict[str, tuple[Iterator[int], LocalMeasurer]] = {}

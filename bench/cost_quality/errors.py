@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from bench.cost_quality.fit import LEARNED_FROM
 from bench.cost_quality.measured_sets import Measured, MeasuredSet, by_pipeline, measured_files
-from bench.cost_quality.pricing import Timed
+from bench.cost_quality.pricing import Timed, common_device
 from bench.cost_quality.split import refuse_judged
 from spaces.apps.files import write_text
-from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.fitted_errors import FILE
 from spaces.cost.cpu.reuse import Reuse
@@ -185,7 +184,7 @@ def _errors(found: Sequence[Timed]) -> Errors:
 
 def parts_of(found: Sequence[Timed]) -> list[PriceParts]:
     """The parts of the price of each schedule of a pipeline."""
-    model, memo = Reuse.of(device("cpu")), FeatureMemo()
+    model, memo = Reuse(common_device(found)), FeatureMemo()
     batches = (Batch.of(one.pipeline, one.schedule, memo=memo) for one in found)
     return [read_parts(model, batch.features) for batch in batches]
 

@@ -3,31 +3,36 @@
 ``python -m bench fit`` fits to the apps, random pipelines and the pipelines of the gallery that are
 there to learn from, several times with other weights; the pipelines that are there to choose say
 which fit is taken. ``spaces/cost/cpu/prices.toml``, or the file of ``--into``, gets its prices, and
-says from what they come. Pipelines that only judge are not read. Nothing is measured: whether a
-search finds faster schedules by these prices, ``python -m bench first --prices FILE`` tells.
+says from what they come. ``--only PRICE``, which may be given again, fits these prices and keeps
+all others, such as for a new term. Pipelines that only judge are not read. Nothing is measured:
+whether a search finds faster schedules by these prices, ``python -m bench first --prices FILE``
+tells.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 
 from attrs import asdict, evolve, frozen
 
 from bench.cost_quality.measured_sets import Measured, MeasuredSet, by_pipeline, measured_files
-from bench.cost_quality.pricing import Timed
+from bench.cost_quality.pricing import Timed, common_device
 from bench.cost_quality.scores import regret, spearman
 from bench.cost_quality.split import refuse_judged
 from spaces.apps.files import write_text
-from spaces.constraints.devices.device import device
+from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
+from spaces.cost.cpu.price_fit import fit_prices
 from spaces.cost.cpu.prices import FILE, Prices
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.training import PricedRun
+from spaces.model.formulas.symbolic import SymbolicNumber
 
 LEARNED_FROM = (MeasuredSet.APPS, MeasuredSet.RANDOM, MeasuredSet.SINGLE, MeasuredSet.LEARN)
 """The sets that prices are fitted to."""
@@ -58,20 +63,32 @@ def main(arguments: list[str]) -> None:
     """Fits, chooses, prints the choices and writes the file."""
     parser = argparse.ArgumentParser(prog="python -m bench fit", description=__doc__)
     parser.add_argument("--into", type=Path, default=FILE, metavar="FILE")
-    path = parser.parse_args(arguments).into
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=tuple(asdict(Prices())),
+        metavar="PRICE",
+        help="fit this price, and keep the others; may be given again",
+    )
+    options = parser.parse_args(arguments)
+    path, only = options.into, options.only or ()
     measured = by_pipeline(measured_files())
     learned = runs_of(measured, LEARNED_FROM)
     choosing = runs_of(measured, [MeasuredSet.CHOOSE])
-    print("as they are: " + shown(*judge(Reuse.of(device("cpu")), choosing)))
-    found = [fit(learned, choosing, emphasis) for emphasis in EMPHASES]
+    devices = {name: common_device(of) for (_, name), of in measured.items()}
+    print("as they are: " + shown(*judge(Prices(), choosing, devices)))
+    found = [fit(learned, choosing, devices, emphasis, only) for emphasis in EMPHASES]
     for one in found:
         print(f"emphasis {one.emphasis}: {shown(one.spearman, one.regret)}")
     chosen = max(found, key=lambda one: one.spearman)
-    write_text(path, as_toml(chosen, learned))
+    write_text(path, as_toml(chosen, learned, only))
 
 
 Runs = Mapping[str, Sequence[PricedRun]]
 """The runs of each pipeline."""
+
+Devices = Mapping[str, CpuDevice]
+"""The processor that the runs of each pipeline are from."""
 
 
 def runs_of(measured: Measured, sets: Iterable[MeasuredSet]) -> Runs:
@@ -95,12 +112,24 @@ def _runs(found: Sequence[Timed]) -> list[PricedRun]:
     ]
 
 
-def fit(learned: Runs, choosing: Runs, emphasis: float) -> Fit:
-    """Prices that fit some pipelines, judged by others."""
-    model = Reuse.of(device("cpu"))
+def fit(
+    learned: Runs,
+    choosing: Runs,
+    devices: Devices,
+    emphasis: float,
+    only: Collection[str] = (),
+) -> Fit:
+    """Prices that fit some pipelines, judged by others. Runs of several processors have the same
+    prices, but each is priced with the caches and vectors of its own. With names in ``only``, all
+    prices but these stay.
+    """
     runs = [run for of in learned.values() for run in weighted(of, emphasis)]
-    model = model.retrain(runs)
-    return Fit(emphasis, model.prices, *judge(model, choosing))
+
+    def price(prices: Prices, run: PricedRun) -> SymbolicNumber:
+        return Reuse(devices[run.kernel], prices).price(run.batch.features)
+
+    prices = fit_prices(runs, Prices(), price, only)
+    return Fit(emphasis, prices, *judge(prices, choosing, devices))
 
 
 def weighted(runs: Sequence[PricedRun], emphasis: float) -> list[PricedRun]:
@@ -111,9 +140,10 @@ def weighted(runs: Sequence[PricedRun], emphasis: float) -> list[PricedRun]:
     return [evolve(run, weight=one / sum(weights)) for run, one in zip(runs, weights, strict=True)]
 
 
-def judge(model: Reuse, runs: Runs) -> tuple[float, float]:
+def judge(prices: Prices, runs: Runs, devices: Devices) -> tuple[float, float]:
     """The mean correlation and the mean regret over some pipelines."""
-    correlations, regrets = zip(*(score(model, of) for of in runs.values()), strict=True)
+    scores = (score(Reuse(devices[name], prices), of) for name, of in runs.items())
+    correlations, regrets = zip(*scores, strict=True)
     return statistics.fmean(correlations), statistics.fmean(regrets)
 
 
@@ -129,12 +159,18 @@ def score(model: Reuse, runs: Sequence[PricedRun]) -> tuple[float, float]:
     return spearman(costs, times), regret(costs, times, top=1)
 
 
-def as_toml(chosen: Fit, learned: Runs) -> str:
-    """The prices as a file."""
+def as_toml(chosen: Fit, learned: Runs, only: Collection[str] = ()) -> str:
+    """The prices as a file: all, or those of ``only``, and then the ones that were in the file of
+    the library.
+    """
+    names = {*only, *tomllib.loads(FILE.read_text("utf-8"))} if only else asdict(chosen.prices)
     runs = sum(len(of) for of in learned.values())
-    rows = [f"{name} = {cycles:.4g}" for name, cycles in asdict(chosen.prices).items()]
+    rows = [
+        f"{name} = {cycles:.4g}" for name, cycles in asdict(chosen.prices).items() if name in names
+    ]
     return (
         f"# Made by `python -m bench fit` from {runs:,} measured schedules of {len(learned)} "
         f"pipelines\n# (bench/results/cost_quality); emphasis {chosen.emphasis:g}.\n"
-        "# Cycles of one core; only their proportions matter.\n\n" + "\n".join(rows) + "\n"
+        "# Cycles of one core; only their proportions matter. A price that is not here has those\n"
+        "# of its term.\n\n" + "\n".join(rows) + "\n"
     )

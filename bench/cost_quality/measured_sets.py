@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from bench.cost_quality import FOLDER
 from bench.cost_quality.pricing import Timed, timed
 from bench.cost_quality.random_pipelines import is_random
-from bench.cost_quality.records import records
+from bench.cost_quality.records import FOLDER, records
 from bench.cost_quality.split import USES, Use
 from bench.cost_quality.subjects import SINGLE
 from spaces.apps.gallery.catalog import GALLERY

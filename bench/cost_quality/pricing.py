@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from attrs import frozen
 
 from bench.contenders import pipeline_of
+from bench.cost_quality.devices import OtherProcessorError, device_named
 from bench.cost_quality.random_pipelines import by_name, is_random
 from bench.cost_quality.records import Record
 from bench.cost_quality.scores import regret, spearman
-from spaces.constraints.devices.device import device
+from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.measurer import RunOutcome
@@ -39,24 +40,27 @@ class Timed:
         schedule: is legal for the processor of the measurement.
         ratio: its time divided by the reference's, the median over the rounds; infinite if it did
             not end in time.
+        device: the processor of the measurement.
     """
 
     subject: str
     pipeline: Pipeline
     schedule: Schedule
     ratio: float
+    device: CpuDevice
 
 
-Judged: TypeAlias = Callable[[Sequence[Timed]], CostModel]
-"""Makes a model from the measured schedules that it may learn from: of no app that it is judged on.
+Judged: TypeAlias = Callable[[Sequence[Timed], CpuDevice], CostModel]
+"""Makes a model for a processor from the measured schedules that it may learn from: of no app that
+it is judged on.
 """
 
 
 def registered(name: str) -> Judged:
     """A model of the registry, which needs no training."""
 
-    def made(known: Sequence[Timed]) -> CostModel:
-        return cost_model(name, device("cpu"))
+    def made(known: Sequence[Timed], device: CpuDevice) -> CostModel:
+        return cost_model(name, device)
 
     return made
 
@@ -71,8 +75,13 @@ def pipeline_named(subject: str) -> Pipeline:
 
 
 def timed(found: Sequence[Record]) -> list[Timed]:
-    """The schedules that ran correctly or did not end in time, with their pipelines."""
+    """The schedules that ran correctly or did not end in time, with their pipelines.
+
+    Raises:
+        UnknownProcessorError: a schedule ran on a processor that is not described.
+    """
     pipelines: dict[str, Pipeline] = {}
+    devices = {cpu: device_named(cpu) for cpu in dict.fromkeys(one.cpu for one in found)}
     read = []
     for one in found:
         ratio = math.inf if one.outcome is RunOutcome.HUNG else one.ratio
@@ -82,8 +91,26 @@ def timed(found: Sequence[Record]) -> list[Timed]:
             pipelines[one.subject] = pipeline_named(one.subject)
         pipeline = pipelines[one.subject]
         schedule = parse_schedule(one.schedule, pipeline)
-        read.append(Timed(one.subject, pipeline, schedule, ratio))
+        read.append(Timed(one.subject, pipeline, schedule, ratio, devices[one.cpu]))
     return read
+
+
+def common_device(found: Iterable[Timed]) -> CpuDevice:
+    """The processor that all of some schedules ran on.
+
+    Raises:
+        OtherProcessorError: they ran on several.
+        ValueError: there is no schedule.
+    """
+    devices = list(dict.fromkeys(one.device for one in found))
+    if not devices:
+        raise ValueError("There is no measured schedule that could say on which processor it ran.")
+    if len(devices) > 1:
+        raise OtherProcessorError(
+            f"The schedules were measured on {' and '.join(map(str, devices))}, whose times do not "
+            "compare. Take those of one processor."
+        )
+    return devices[0]
 
 
 def costs(model: CostModel, found: Sequence[Timed]) -> list[float]:
@@ -122,7 +149,7 @@ def qualities(
         times = [one.ratio for one in mine]
         found[app] = {}
         for name, trained in judged.items():
-            prices = costs(trained([*others, *random]), mine)
+            prices = costs(trained([*others, *random], common_device(mine)), mine)
             found[app][name] = Quality(spearman(prices, times), regret(prices, times))
     return found
 

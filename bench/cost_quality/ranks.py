@@ -18,10 +18,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from attrs import asdict, frozen
 
-from bench.cost_quality import FOLDER
 from bench.cost_quality.measured_sets import Measured, by_pipeline, measured_files
+from bench.cost_quality.pricing import common_device
+from bench.cost_quality.records import FOLDER
 from bench.cost_quality.scores import regret, spearman
-from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.catalogue import term_names
 from spaces.cost.cpu.reuse import Reuse
@@ -72,10 +72,12 @@ def rank_without(
 
     Raises:
         UnknownTermError: there is no such term.
+        OtherProcessorError: schedules of one pipeline ran on several processors.
     """
-    models = [Reuse.of(device("cpu")).without(*terms) for terms in left_out]
     scores: dict[str, list[list[tuple[float, float]]]] = {}
     for (kind, _), schedules in measured.items():
+        plain = Reuse(common_device(schedules))
+        models = [plain.without(*terms) for terms in left_out]
         memo = FeatureMemo()
         batches = (Batch.of(one.pipeline, one.schedule, memo=memo) for one in schedules)
         costs = np.array([[model.cost(batch) for model in models] for batch in batches], float)

@@ -14,6 +14,9 @@ from attrs import asdict, frozen
 from bench.cost_quality.drawing import Origin
 from spaces.cost.measurer import Measurement, RunOutcome
 
+FOLDER = Path(__file__).parent.parent / "results" / "cost_quality"
+"""The measured schedules, a file for each app."""
+
 
 @frozen(kw_only=True)
 class Record:
@@ -32,7 +35,7 @@ class Record:
             rounds.
         ratio: the median over the rounds of its time divided by the reference's.
         compile_seconds: the time to verify and compile it.
-        cpu: the processor and the features that LLVM knows it by.
+        cpu: the processor and what LLVM calls it; ``devices.json`` describes it.
     """
 
     subject: str

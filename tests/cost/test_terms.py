@@ -54,7 +54,7 @@ def batches() -> list[Batch]:
     out[x] += near[x + r.x]
     pipe = pipeline(out, estimates={out: [4096], image: [4160]})
     found += [Batch.of(pipe, parse_schedule(text, pipe)) for text in SUMS]
-    return [*found, _sums_over_rows(), _foreign()]
+    return [*found, _sums_over_rows(), _sliding(), _foreign()]
 
 
 def _foreign() -> Batch:
@@ -62,6 +62,16 @@ def _foreign() -> Batch:
     x, image, code = Var("x"), ImageParam(Float32, 1, "image"), Func("code")
     code.define_extern("smooth", [image], Float32, [x])
     return Batch.of(pipeline(code, estimates={code: [4096]}), parse_schedule("", pipeline(code)))
+
+
+def _sliding() -> Batch:
+    """A window that slides along rows."""
+    x, y = Var("x"), Var("y")
+    near, out = Func("near"), Func("out")
+    near[x, y] = x + y
+    out[x, y] = near[x, y] + near[x + 1, y]
+    pipe = pipeline(out, estimates={out: [64, 64]})
+    return Batch.of(pipe, parse_schedule("near.compute_at(out, x).store_at(out, y)", pipe))
 
 
 def _sums_over_rows() -> Batch:

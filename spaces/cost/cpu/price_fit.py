@@ -9,14 +9,13 @@ fit changes their logarithms; a price of 0 stays 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from spaces.cost.features.features import Features
 from spaces.cost.training import PricedRun
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array
@@ -45,18 +44,21 @@ _SLOPE = 1e-3
 def fit_prices(
     runs: Sequence[PricedRun],
     start: PriceRecord,
-    price: Callable[[PriceRecord, Features], SymbolicNumber],
+    price: Callable[[PriceRecord, PricedRun], SymbolicNumber],
+    only: Collection[str] = (),
 ) -> PriceRecord:
     """The prices that fit the times of some runs best.
 
     Args:
         runs: the runs.
         start: the prices to begin with.
-        price: the cost by some prices. The prices may be arrays; then there is one cost for each
-            element.
+        price: the cost of a run by some prices. The prices may be arrays; then there is one cost
+            for each element.
+        only: the names of the prices that are fitted, while the others stay; none for all.
     """
     known = attrs.asdict(start)
-    positive = {name: cycles for name, cycles in known.items() if cycles > 0}
+    fitted = only or known
+    positive = {name: known[name] for name in known if name in fitted and known[name] > 0}
     first = np.log(np.array(list(positive.values())))
     times = np.log(np.array([run.seconds for run in runs]))
     weights = np.array([run.weight for run in runs])
@@ -73,7 +75,7 @@ def fit_prices(
         found = []
         for run in runs:
             ask_clock()
-            found.append(np.broadcast_to(as_array(price(prices, run.batch.features)), len(rows)))
+            found.append(np.broadcast_to(as_array(price(prices, run)), len(rows)))
         differences = np.log(np.stack(found, axis=1)) - times
         for group in groups:
             middle = _weighted_median(differences[:, group], weights[group])

@@ -10,7 +10,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 
 import attrs
 import numpy as np
@@ -44,11 +44,12 @@ from spaces.cost.cpu.terms.accesses import LANE, LOAD
 from spaces.cost.cpu.transfers import caches, list_transfers, transfer_cycles
 from spaces.cost.errors import PriceErrors
 from spaces.cost.features.features import Features
+from spaces.cost.features.lanes_together import join_lanes
 from spaces.cost.features.records import FuncFeatures, LoopKey, StageFeatures
 from spaces.cost.features.traffic import Traffic, buffers_of
 from spaces.cost.features.unfuse import unfuse
 from spaces.cost.training import PricedRun
-from spaces.model.formulas.symbolic import SymbolicNumber, as_array, maximum
+from spaces.model.formulas.symbolic import SymbolicNumber, as_array, maximum, minimum
 from spaces.model.schedules.domain_order import LoopKind
 
 _LEAST_LANE = 0.8
@@ -132,8 +133,8 @@ class Reuse:
         begins with the present prices, and prices that the times say little about stay near them.
         """
 
-        def price(prices: Prices, features: Features) -> SymbolicNumber:
-            return evolve(self, prices=prices).price(features)
+        def price(prices: Prices, run: PricedRun) -> SymbolicNumber:
+            return evolve(self, prices=prices).price(run.batch.features)
 
         return evolve(self, prices=fit_prices(runs, self.prices, price))
 
@@ -195,24 +196,28 @@ class Reuse:
         return cycles
 
     def _certain_moves(self, features: Features, func: FuncFeatures) -> SymbolicNumber:
-        """Cycles to move lines, at least, however other Funcs are scheduled."""
+        """Cycles to move lines, at least, however other Funcs are scheduled. Where one of them is
+        computed inside a vectorized loop, the loop stays there; else its lanes go together.
+        """
         core = self._core
-        traffic = Traffic(unfuse(features), self.device.cache_line_bytes)
+        apart = unfuse(features)
+        views = [Traffic(view, self.device.cache_line_bytes) for view in (apart, join_lanes(apart))]
         alone = [name for name, readers in features.readers.items() if readers == {func.name}]
-        (nested,) = traffic.features.funcs
+        nested = [traffic.features.funcs[0].stages for traffic in views]
         stages = [
-            (stage, core.cores_busy(shared.loops))
-            for stage, shared in zip(nested.stages, func.stages, strict=True)
-            if stage.loops and not stage.work.is_undefined
+            (list(zip(views, of_views, strict=True)), core.cores_busy(shared.loops))
+            for shared, *of_views in zip(func.stages, *nested, strict=True)
+            if shared.loops and not shared.work.is_undefined
         ]
         cycles: SymbolicNumber = 0.0
         into = [(cache, partial(core.sum_terms, kind)) for kind, cache in caches(core)]
         for buffer in (func.name, *alone):
             for cache, price in into:
                 most: SymbolicNumber = 0.0  # stages of a fused loop may move the lines together
-                for stage, speedup in stages:
-                    if buffer in buffers_of(stage):
-                        body = traffic.least(stage, buffer, cache, price) / speedup
+                for of_views, speedup in stages:
+                    if buffer in buffers_of(of_views[0][1]):
+                        bounds = (at.least(stage, buffer, cache, price) for at, stage in of_views)
+                        body = reduce(minimum, bounds) / speedup
                         most = maximum(most, 2 * body if buffer == func.name else body)
                 cycles = cycles + most
         return cycles

@@ -12,6 +12,7 @@ from attrs import frozen
 from spaces.cost.cpu.term import FROM_L2, FROM_L3, FROM_MEMORY, Core, TermKind
 from spaces.cost.features.features import Features
 from spaces.cost.features.footprints import Footprint
+from spaces.cost.features.lanes_together import join_lanes
 from spaces.cost.features.records import LoopKey, StageFeatures
 from spaces.cost.features.traffic import Cache, Traffic, buffers_of, moving_loops, resident_depth
 from spaces.cost.features.unfuse import unfuse
@@ -50,7 +51,7 @@ class Transfer:
 
 def list_transfers(features: Features) -> list[Transfer]:
     """The transfers of all stages; a stage without loops moves nothing."""
-    features = unfuse(features)
+    features = join_lanes(unfuse(features))
     moving = [
         (stage, buffer, moving_loops(stage))
         for stage in features.stages
@@ -113,7 +114,7 @@ def transfer_cycles(
     """Cycles to move lines to the first-level cache and out again, by where they come from. All
     transfers with the same place have one number.
     """
-    traffic = Traffic(unfuse(features), core.device.cache_line_bytes)
+    traffic = Traffic(join_lanes(unfuse(features)), core.device.cache_line_bytes)
     # The order of a sum must not depend on the numbers: sums of floats do.
     places = dict.fromkeys(place for transfer in transfers for place in transfer.places)
     speedups = {(one.func, one.index): core.cores_busy(one.loops) for one in features.stages}
