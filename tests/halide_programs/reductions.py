@@ -50,7 +50,7 @@ def triangle(rng: np.random.Generator, scheduled: bool) -> Case:
     if scheduled:
         out.vectorize(x, 4)
         out.update().reorder(r.y, x, r.x).unroll(r.y, 3)
-    values = pixels(rng, "int32", 50, 12) // 1000
+    values = pixels(rng, "int32", 50, 12)
     return Case(
         [out],
         [[(0, 30)]],
