@@ -190,7 +190,7 @@ def in_turn(rng: np.random.Generator, scheduled: bool) -> Case:
     if scheduled:
         out.split(y, yo, yi, 3, hl.TailStrategy.GuardWithIf).vectorize(x, 8)
         columns.compute_at(out, yo).hoist_storage_root().ring_buffer(2).async_()
-        rows.compute_root()
+        rows.compute_at(out, yo).store_root().async_().align_extent(x, 8)
     return Case([out], [[(0, 24), (0, 14)]], [(photo, pixels(rng, "int16", 40, 20))])
 
 
@@ -205,6 +205,8 @@ def last_largest(rng: np.random.Generator, scheduled: bool) -> Case:
     out[y] = (hl.max(out[y][0], value), hl.select(out[y][0] > value, out[y][1], r))
     if scheduled:
         ro, ri, part = hl.RVar("ro"), hl.RVar("ri"), hl.Var("part")
+        out.specialize(table.width() > 40).vectorize(y, 4)
+        out.specialize_fail("The table is too narrow.")
         out.update().split(r, ro, ri, 8)
         partial = out.update().rfactor(ro, part)
         partial.compute_root().update().vectorize(part, 2)
