@@ -30,7 +30,7 @@ def equalized(rng: np.random.Generator, scheduled: bool) -> Case:
         counts.update().atomic().parallel(area.y)
         running.parallel(k, 64)
         out.split(x, xo, xi, 16).vectorize(xi).unroll(xo, 2)
-    width, height = rng.integers(40, 60, 2)
+    width, height = rng.integers(17, 24, 2)
     values = pixels(rng, "uint8", width, height)
     return Case([out], [[(0, width), (0, height)]], [(photo, values)])
 
