@@ -434,3 +434,19 @@ def test_lines_read_in_jumps_are_found(coordinate: Callable[[Expr], Expr], jumps
     output[x, y] = read[coordinate(x), y] + other[x, y]
     found = funcs_off_rows(pipeline(output, estimates={output: [64, 64], image: [256, 64]}))
     assert found == ({"read", "output"} if jumps else set())
+
+
+@pytest.mark.parametrize(("row", "lanes"), [(16, 16), (45, 32), (60, 32), (64, 64), (300, 64)])
+def test_rows_shorter_than_a_vector_register_have_vectors_that_fit(row: int, lanes: int) -> None:
+    """An image of the very size that its output needs has room for no wider vector of bytes."""
+    x, y = Var("x"), Var("y")
+    photo, twice, out = ImageParam(UInt8, 2, "photo"), Func("twice"), Func("out")
+    twice[x, y] = photo[x, y] * 2
+    twice[x, y] += photo[x, y] >> 1
+    out[x, y] = twice[x, y] ^ photo[x, y]
+    made = pipeline(out, estimates={"photo": [row, 30], "out": [row, 30]})
+    wide = evolve(FOUR_CORES, vector_bits=512)
+    (first,) = best(search(ScheduleSpace(made, wide, Options.small(wide)))).best
+    for stage in (*first.schedule.of("twice").stages, *first.schedule.of("out").stages):
+        (vector,) = (s for s in stage.splits if stage.kind(s.inner) is VECTORIZED)
+        assert lanes <= vector.factor <= row

@@ -70,6 +70,14 @@ class Case:
         named = ((ours.get(p.name(), p.name()), value) for p, value in self.params)
         return images, {name: value for name, value in named if name in known}, sizes
 
+    def estimates(self, program: HalideProgram) -> dict[str, Any]:
+        """The arguments as usual sizes of images and outputs, and usual values of Params."""
+        images, params, sizes = self.arguments(program)
+        given = {name: array.shape[::-1] for name, array in images.items()}
+        ranges = {name: [(0, extent) for extent in extents] for name, extents in given.items()}
+        told = {name: ends for name, ends in {**ranges, **sizes}.items() if ends}
+        return {name: ends for name, ends in told.items() if name not in program.arrays} | params
+
     def in_halide(self, program: HalideProgram) -> dict[str, Array]:
         """The outputs as Halide computes them, under the schedule that its Funcs have."""
         images, params, sizes = self.arguments(program)
@@ -123,12 +131,17 @@ def program(function: Program) -> Program:
     return function
 
 
+_NO_OVERFLOW = {"int32": 1 << 12, "int64": 1 << 54}
+"""By their types, magnitudes for which no program overflows: Halide may then compute anything."""
+
+
 def pixels(rng: np.random.Generator, dtype: str, *extents: int) -> Array:
-    """Random numbers of all sizes; the innermost extent comes first."""
+    """Random numbers of all sizes that Halide computes with; the innermost extent comes first."""
     shape = extents[::-1]
     if np.dtype(dtype).kind == "f":
         return rng.uniform(-4, 4, shape).astype(dtype)
     if dtype == "bool":
         return rng.integers(0, 2, shape).astype(bool)
     info = np.iinfo(dtype)
-    return rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+    most = _NO_OVERFLOW.get(dtype, info.max)
+    return rng.integers(max(info.min, -most), most, shape, dtype=dtype, endpoint=True)

@@ -175,3 +175,39 @@ def updates_together(rng: np.random.Generator, scheduled: bool) -> Case:
         times.update().compute_with(plus.update(), r)
         out.compute_root().vectorize(x, 4)
     return Case([out], [[(0, 16), (0, 7)]], [(photo, pixels(rng, "int32", 24, 7))])
+
+
+@program
+def in_turn(rng: np.random.Generator, scheduled: bool) -> Case:
+    """Rows that are kept for several iterations, in memory that is obtained once, and one that may
+    be computed beside its readers.
+    """
+    photo = hl.ImageParam(hl.Int(16), 2, "photo")
+    rows, columns, out = hl.Func("rows"), hl.Func("columns"), hl.Func("in_turn")
+    rows[x, y] = photo[x, y] ^ photo[x + 1, y]
+    columns[x, y] = hl.max(rows[x, y], rows[x, y + 1])
+    out[x, y] = columns[x, y] + columns[x + 2, y]
+    if scheduled:
+        out.split(y, yo, yi, 3, hl.TailStrategy.GuardWithIf).vectorize(x, 8)
+        columns.compute_at(out, yo).hoist_storage_root().ring_buffer(2).async_()
+        rows.compute_at(out, yo).store_root().async_().align_extent(x, 8)
+    return Case([out], [[(0, 24), (0, 14)]], [(photo, pixels(rng, "int16", 40, 20))])
+
+
+@program
+def last_largest(rng: np.random.Generator, scheduled: bool) -> Case:
+    """The place of the largest of many equal values, the last one, found in parts."""
+    table = hl.ImageParam(hl.UInt(8), 2, "table")
+    r = hl.RDom([(0, 48)], "r")
+    out = hl.Func("last_largest")
+    out[y] = (hl.u8(0), hl.i32(0))
+    value = table[r, y] & 3
+    out[y] = (hl.max(out[y][0], value), hl.select(out[y][0] > value, out[y][1], r))
+    if scheduled:
+        ro, ri, part = hl.RVar("ro"), hl.RVar("ri"), hl.Var("part")
+        out.specialize(table.width() > 40).vectorize(y, 4)
+        out.specialize_fail("The table is too narrow.")
+        out.update().split(r, ro, ri, 8)
+        partial = out.update().rfactor(ro, part)
+        partial.compute_root().update().vectorize(part, 2)
+    return Case([out], [[(0, 9)]], [(table, pixels(rng, "uint8", 48, 9))])

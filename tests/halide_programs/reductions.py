@@ -30,7 +30,7 @@ def equalized(rng: np.random.Generator, scheduled: bool) -> Case:
         counts.update().atomic().parallel(area.y)
         running.parallel(k, 64)
         out.split(x, xo, xi, 16).vectorize(xi).unroll(xo, 2)
-    width, height = rng.integers(40, 60, 2)
+    width, height = rng.integers(17, 24, 2)
     values = pixels(rng, "uint8", width, height)
     return Case([out], [[(0, width), (0, height)]], [(photo, values)])
 
@@ -50,7 +50,7 @@ def triangle(rng: np.random.Generator, scheduled: bool) -> Case:
     if scheduled:
         out.vectorize(x, 4)
         out.update().reorder(r.y, x, r.x).unroll(r.y, 3)
-    values = pixels(rng, "int32", 50, 12) // 1000
+    values = pixels(rng, "int32", 50, 12)
     return Case(
         [out],
         [[(0, 30)]],

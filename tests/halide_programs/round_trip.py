@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+import halide as hl
 from attrs import evolve
 
 from spaces import (
@@ -11,6 +13,7 @@ from spaces import (
     Pipeline,
     Schedule,
     from_halide,
+    read_hlpipe,
 )
 from spaces.backend.halide import bridge
 from spaces.backend.halide.names import identifier
@@ -21,10 +24,26 @@ from spaces.model.expressions.rewrite import rewrite
 
 
 def there_and_back(pipeline: Pipeline, schedule: Schedule | None = None) -> HalideProgram:
-    """The program that a pipeline is when it has been in Halide."""
+    """The program that a pipeline is when it has been in Halide. It is the same live and from a
+    file.
+    """
     peer = bridge.build(pipeline, schedule)
     peer.algorithm.set_estimates()
-    return from_halide(peer._built, name=pipeline.name)
+    return live_and_filed(peer._built, pipeline.name)
+
+
+def live_and_filed(theirs: Any, name: str) -> HalideProgram:
+    """The program of Funcs of Halide. Asserts that their file holds the same one, but for what no
+    file has: limits of images and Params; and their usual sizes and values, which are given.
+    """
+    live = from_halide(theirs, name=name)
+    made = live.pipeline
+    usual: dict[str, Any] = {one.buffer: one.ranges for one in made.estimates}
+    usual |= {one.name: one.default for one in made.scalars if one.default is not None}
+    filed = read_hlpipe(bytes(hl.serialize_pipeline(theirs)), name=name, estimates=usual)
+    kept = {"promises": filed.pipeline.promises, "strides": filed.pipeline.strides}
+    assert evolve(live, pipeline=evolve(made, **kept)) == filed
+    return live
 
 
 def as_halide_keeps_it(pipeline: Pipeline) -> Pipeline:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -310,6 +311,41 @@ def test_a_file_is_written_that_halide_reads_back(tmp_path: Path, monkeypatch) -
     with pytest.raises(AppliedOtherwiseError, match="The schedule adds"):
         write_hlpipe(tmp_path / "other.hlpipe", sent, parse_schedule(COPIED, sent))
     assert not (tmp_path / "other.hlpipe").exists()
+
+
+IMPLICIT = """
+photo.in().compute_at(repeat_edge, _1).vectorize(_0, 8)
+repeat_edge.compute_at(blur, yo).split(_0, _0, _0i, 8).vectorize(_0i).reorder_storage(_1, _0)
+repeat_edge.align_storage(_1, 8).bound_storage(_0, 64).never_partition(_0)
+blur.split(y, yo, y, 4)
+"""
+
+
+def test_a_file_may_have_vars_without_names(tmp_path: Path) -> None:
+    """Halide names the Vars of boundary conditions itself; names of ours are other ones there."""
+    x, y, photo = hl.Var("x"), hl.Var("y"), hl.ImageParam(hl.UInt(8), 2, "photo")
+    around = hl.BoundaryConditions.repeat_edge(photo)
+    blur = hl.Func("blur")
+    blur[x, y] = around[x - 1, y] / 2 + around[x + 1, y] / 2
+    sent = from_halide(blur).pipeline
+    file = tmp_path / "sent.hlpipe"
+    write_hlpipe(file, sent, parse_schedule(IMPLICIT, sent))
+    found = read_hlpipe(file)
+    renamed = re.sub(r"\b_(\d)", r"v_\1", IMPLICIT).replace(
+        "repeat_edge, v_1).vectorize(v_0", "repeat_edge, v_1).vectorize(_0"
+    )
+    assert found.schedule == parse_schedule(renamed, found.pipeline)
+    assert found.schedule.of("repeat_edge").storage_bounds[0].dimension == "v_0"
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_drawn_schedules_go_into_files(kind: str, tmp_path: Path) -> None:
+    """Into one that Halide and this library read back."""
+    file = tmp_path / "sent.hlpipe"
+    for pipeline, schedule in drawn_schedules("into", kind, 6, fewest=1):
+        write_hlpipe(file, pipeline, schedule)
+        sent = read_hlpipe(file).schedule.of(pipeline.outputs[0]).stages[0]
+        assert len(sent.loops) == len(schedule.of(pipeline.outputs[0]).stages[0].loops)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

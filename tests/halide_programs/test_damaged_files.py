@@ -5,15 +5,19 @@ from __future__ import annotations
 import struct
 import subprocess
 import sys
+import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from spaces import (
     CheckedSchedule,
     DefinitionError,
     HalideFileError,
+    HalideImportError,
     HalideProgram,
     Int32,
     compile_cpu,
@@ -23,12 +27,16 @@ from spaces import (
     verify,
 )
 from spaces.backend.halide.file import decoding
+from spaces.backend.halide.file.contents import Contents
 from spaces.backend.halide.file.decoding import decode
 from spaces.backend.halide.file.flat_buffer import FlatBuffer
 from spaces.backend.halide.file.nodes import AddNode, IntImmNode
 from spaces.backend.halide.file.wire import Ref
+from spaces.backend.halide.incoming.foreign import ForeignFacts
+from spaces.backend.halide.incoming.names import plain_names
 from spaces.backend.halide.incoming.operators import INTRINSICS, INTRINSICS_OF_CONDITIONS
-from spaces.backend.halide.incoming.problems import Unsupported
+from spaces.backend.halide.incoming.problems import Problems, Unsupported
+from spaces.backend.halide.incoming.program import program
 from spaces.model.expressions.expr import constant
 from tests.differential.quick_code import quick_code
 from tests.examples import examples
@@ -174,6 +182,58 @@ def test_a_vector_read_again_and_again_ends() -> None:
     reads = (buffer.numbers(whole, 0) for _ in range(10))
     with pytest.raises(HalideFileError, match="again and again"):
         list(reads)
+
+
+def test_many_problems_are_listed_soon_each_once() -> None:
+    problems = Problems("f")
+    began = time.process_time()
+    with problems.at("value"):
+        for number in [*range(20_000), *range(20_000)]:
+            problems.add(f"the variable q{number} is unknown there.")
+            problems.note(f"The key {number} is left out.")
+    assert time.process_time() - began < SECONDS
+    assert [one.what for one in problems.error().problems] == [
+        f"the variable q{number} is unknown there." for number in range(20_000)
+    ]
+    assert len(tuple(problems.notes)) == 20_000
+
+
+def test_many_names_that_are_alike_differ_soon() -> None:
+    began = time.process_time()
+    names = plain_names(f"f${number}" for number in range(20_000))
+    assert time.process_time() - began < SECONDS
+    assert [names[f"f${number}"] for number in (0, 1, 2, 19_999)] == ["f", "f_1", "f_2", "f_19999"]
+    assert len(set(names.values())) == 20_000
+
+
+def with_splits(count: int) -> Contents:
+    """The blur with so many splits, each of the outer loop of the one before; all inner loops have
+    one name.
+    """
+    contents = decode(FILE.read_bytes())
+    place, func = next((n, f) for n, f in enumerate(contents.funcs) if f.name.startswith("out"))
+    order = func.init_def.stage_schedule
+    split = order.splits[0]
+    outer = [split.old_var, *(f"o{number}" for number in range(count - 1)), "last.x"]
+    splits = [
+        evolve(split, old_var=before, outer=after, inner=f"{before}.i")
+        for before, after in pairwise(outer)
+    ]
+    loops = [outer[-1], *(f"{before}.i" for before in outer[:-1])]
+    dims = [evolve(order.dims[0], var=loop, for_type="Serial") for loop in loops]
+    rest = [dim for dim in order.dims if dim.var in ("y", "__outermost")]
+    order = evolve(order, splits=tuple(splits), dims=(*dims, *rest))
+    changed = evolve(func, init_def=evolve(func.init_def, stage_schedule=order))
+    funcs = (*contents.funcs[:place], changed, *contents.funcs[place + 1 :])
+    return evolve(contents, funcs=funcs)
+
+
+def test_loops_that_are_alike_get_numbers_and_too_many_are_refused() -> None:
+    found = program(with_splits(400), (), None, None, ForeignFacts.of(None, None))
+    inner = [split.inner for split in found.schedule.of("out").stages[0].splits]
+    assert inner == ["i", *(f"i{number}" for number in range(2, 401))]
+    with pytest.raises(HalideImportError, match="more than 1000 loops, splits or prefetches"):
+        program(with_splits(1001), (), None, None, ForeignFacts.of(None, None))
 
 
 def test_intrinsics_of_other_operands_are_refused() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import re
 import zlib
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +17,26 @@ pytest.importorskip("halide", reason="Halide's Python package is not installed")
 
 import halide as hl
 
-from spaces import compile_cpu, device, from_halide, parse_schedule, read_hlpipe, verify
-from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces import (
+    CheckedSchedule,
+    Limits,
+    Pipeline,
+    Schedule,
+    ScheduleSpace,
+    apply,
+    best,
+    compile_cpu,
+    device,
+    from_halide,
+    parse_schedule,
+    read_hlpipe,
+    search,
+    verify,
+)
 from spaces.model.writing.text import format_schedule
 from tests.differential.quick_code import quick_code
-from tests.examples import examples
+from tests.differential.schedules import cpu_schedule
+from tests.examples import examples, some
 from tests.halide_programs import files
 from tests.halide_programs.case import PROGRAMS, Case
 
@@ -67,25 +85,60 @@ def test_live_and_from_a_file_a_program_is_the_same(
     assert evolve(live, pipeline=evolve(live.pipeline, **lost)) == filed
     written = format_schedule(live.schedule, live.pipeline)
     assert parse_schedule(written, live.pipeline) == live.schedule
-    checked = verify(live.pipeline, live.schedule, device("cpu"))
-    assert isinstance(checked, CheckedSchedule), str(checked)
+    checked(live.pipeline, live.schedule)
     again = from_halide(made(name, scheduled).pipeline())
     if not any(UNNAMED.fullmatch(f.name) for f in live.pipeline.functions):
         assert again.schedule == live.schedule, "names differ when the program is built anew"
 
 
+def other_schedules(case: Case, name: str) -> Iterator[CheckedSchedule]:
+    """Schedules of ours for the sizes of a case: the first of a short search, and drawn ones."""
+    live = from_halide(case.pipeline())
+    usual = from_halide(case.pipeline(), estimates=case.estimates(live)).pipeline
+    cpu, rng = device("cpu"), random.Random(f"{name} for the CPU")
+    found = best(search(ScheduleSpace(usual, cpu), limits=Limits(structures=12)))
+    yield checked(usual, found.best[0].schedule)
+    drawn = (verify(usual, cpu_schedule(rng, usual), cpu) for _ in range(40))
+    legal = (one for one in drawn if isinstance(one, CheckedSchedule) and one.is_exact)
+    yield from islice(legal, examples(6, fewest=1))
+
+
+def checked(pipeline: Pipeline, schedule: Schedule) -> CheckedSchedule:
+    verdict = verify(pipeline, schedule, device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), str(verdict)
+    return verdict
+
+
 @pytest.mark.parametrize(("name", "scheduled"), RUNS, ids=IDS)
 def test_a_program_gives_the_values_of_halide(name: str, scheduled: bool) -> None:
+    """Under the schedule that it has in Halide, and beside a written one under some of ours."""
     case = made(name, scheduled)
     live = from_halide(case.pipeline())
     theirs = case.in_halide(live)
     reference = case.reference(live)
-    checked = verify(live.pipeline, live.schedule, device("cpu"))
-    assert isinstance(checked, CheckedSchedule), str(checked)
     images, params, sizes = case.arguments(live)
-    with quick_code():
-        ours = compile_cpu(checked)(images, params, sizes)
-    assert ours.keys() == theirs.keys() == reference.keys()
+    assert theirs.keys() == reference.keys()
     for buffer, wanted in theirs.items():
         assert_close(reference[buffer], wanted, case.ulps, f"{buffer} by the reference")
-        assert_close(ours[buffer], wanted, case.ulps, f"{buffer} by compiled code")
+    others = other_schedules(case, name) if scheduled else ()
+    for one in (checked(live.pipeline, live.schedule), *others):
+        with quick_code():
+            ours = compile_cpu(one)(images, params, sizes)
+        assert ours.keys() == theirs.keys()
+        written = format_schedule(one.schedule, one.pipeline)
+        for buffer, wanted in theirs.items():
+            assert_close(ours[buffer], wanted, case.ulps, f"{buffer} under\n{written}")
+
+
+@pytest.mark.parametrize("name", some(PROGRAMS))
+def test_halide_gives_the_same_values_under_a_schedule_of_ours(name: str) -> None:
+    """The schedule of Funcs that have one is kept."""
+    case = made(name, scheduled=False)
+    live = from_halide(case.pipeline())
+    program = from_halide(case.pipeline(), estimates=case.estimates(live))
+    theirs = case.in_halide(live)
+    space = ScheduleSpace(program.pipeline, device("cpu"), fixed=program.fixed)
+    found = best(search(space, limits=Limits(structures=12))).best[0].schedule
+    applied = apply(found, case.pipeline(), leave=program.scheduled)
+    for buffer, values in case.in_halide(applied).items():
+        assert_close(values, theirs[buffer], case.ulps, buffer)

@@ -18,7 +18,6 @@ from spaces import (
     Pipeline,
     Schedule,
     evaluate,
-    from_halide,
     parse_schedule,
 )
 from spaces.apps.gallery.catalog import GALLERY
@@ -37,6 +36,7 @@ from tests.enumerate.pipelines import row_sums
 from tests.examples import examples, some
 from tests.halide_programs.round_trip import (
     as_halide_keeps_it,
+    live_and_filed,
     there_and_back,
 )
 
@@ -106,7 +106,7 @@ def test_two_readers_find_the_same_schedule_of_an_autoscheduler(
     """
     sent = as_halide_keeps_it(made())
     found = autoscheduled(sent, autoscheduler, 4)
-    done = from_halide(found.peer._built, name=sent.name)
+    done = live_and_filed(found.peer._built, sent.name)
     assert done.pipeline == sent
     form = form_in_halide(sent, done.schedule)
     assert form == form_in_halide(sent, found.schedule)

@@ -28,14 +28,13 @@ def built(name: str, scheduled: bool) -> Case:
 
 def told(name: str, case: Case, program: HalideProgram) -> str:
     """The name of a file with the sizes and values of a case behind it."""
-    images, params, sizes = case.arguments(program)
-    ranges = {image: [(0, extent) for extent in a.shape[::-1]] for image, a in images.items()}
     said = {
-        buffer: "x".join(f"{low}:{extent}" for low, extent in ends)
-        for buffer, ends in {**ranges, **sizes}.items()
-        if ends and buffer not in program.arrays
+        one: "x".join(f"{low}:{extent}" for low, extent in value)
+        if program.pipeline.is_image.get(one) is not None
+        else str(value)
+        for one, value in case.estimates(program).items()
     }
-    return with_estimates(name, said | {param: str(value) for param, value in params.items()})
+    return with_estimates(name, said)
 
 
 @pytest.mark.parametrize("name", ["colours", "scattered", "two_sizes"])

@@ -18,7 +18,7 @@ them; one kind of split, made by ``rfactor``, is gone since 21.
 MOST_BYTES = 1 << 28
 """A pipeline takes a few hundred kilobytes; more than this is something else."""
 
-MOST_TABLES = 1 << 17
+MOST_TABLES = 1 << 16
 """Each table becomes a record of a few hundred bytes. Halide's largest apps have some 16,000."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TypeVar
 
 from attrs import define, field
@@ -44,6 +45,9 @@ _Choice = TypeVar("_Choice", bound=Choice)
 
 OUTER = "__outermost"
 """The loop of one iteration that Halide puts around all others of a stage."""
+
+MOST_LOOPS = 1000
+"""A stage has fewer loops, splits and prefetches than this, each; no compiler could nest more."""
 
 _KINDS = {
     "Serial": LoopKind.SERIAL,
@@ -105,10 +109,15 @@ class StageLoops:
     problems: Problems
     order: DomainOrder = field(init=False)
     _names: dict[str, str] = field(init=False)
+    _used: set[str] = field(init=False)
+    """The values of the names."""
+    _numbers: dict[str, int] = field(init=False, factory=dict)
+    """By the names that several loops were to have, the last number behind one."""
     _records: list[Split | Fuse] = field(init=False, factory=list)
 
     def __attrs_post_init__(self) -> None:
         self._names = dict(self.dimensions)
+        self._used = set(self._names.values())
         for split in self.schedule.splits:
             with self.problems.at(f"split of {split.old_var}"):
                 self._apply(split)
@@ -128,6 +137,10 @@ class StageLoops:
         self.order = DomainOrder(
             tuple(self._records), tuple(loops), tuple(policies), tuple(prefetches)
         )
+
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        return {dim.var: dim.for_type for dim in self.schedule.dims}
 
     def find(self, loop: str) -> str | None:
         """The name here of a loop, which Halide calls by the end of its path; None if the stage
@@ -176,7 +189,8 @@ class StageLoops:
             return  # the loops of gpu_single_thread(); their kinds tell
         match split.split_type:
             case "RenameVar":
-                self._names[split.outer] = self._taken(split.old_var)
+                self._names[split.outer] = name = self._taken(split.old_var)
+                self._used.add(name)
             case "SplitVar":
                 factor = whole(self.convert(split.factor), "the factor")
                 tail = member(Tail, split.tail)
@@ -198,6 +212,7 @@ class StageLoops:
         name = self._names.pop(path, None)
         if name is None:
             raise Unsupported(f"the stage has no loop {path}.")
+        self._used.discard(name)
         return name
 
     def _add(self, path: str, source: str, name: str) -> str:
@@ -206,14 +221,16 @@ class StageLoops:
         if own in self.dimensions:
             wish = self.dimensions[own]
         elif _UNNAMED.fullmatch(own):
-            kinds = {dim.var: dim.for_type for dim in self.schedule.dims}
+            kinds = self._kinds
             wish = f"{name}_{_SUFFIXES.get(kinds.get(path, ''), 'p')}"
         else:
             wish = written(own)
-        made, number = wish, 2
-        while made in self._names.values():
-            made, number = f"{wish}{number}", number + 1
+        made = wish
+        while made in self._used:
+            self._numbers[wish] = self._numbers.get(wish, 1) + 1
+            made = f"{wish}{self._numbers[wish]}"
         self._names[path] = made
+        self._used.add(made)
         return made
 
     def _loop(self, dim: DimTable) -> OrderedLoop | None:

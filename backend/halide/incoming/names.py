@@ -60,10 +60,15 @@ def plain_names(names: Iterable[str], taken: Collection[str] = ()) -> Mapping[st
     each = tuple(dict.fromkeys(names))
     numbered = {name.replace("$", "_"): name for name in each if "$" in name}
     used = {*taken, *OUTERMOST}
+    numbers: dict[str, int] = {}  # by names that are taken, those which are taken behind them
     found: dict[str, str] = {}
     for name in sorted(each, key=number_added):
-        found[name] = free_name(written(_with_number(name, numbered)), used)
-        used.add(found[name])
+        wish = made = written(_with_number(name, numbered))
+        while made in used:
+            numbers[wish] = numbers.get(wish, 0) + 1
+            made = f"{wish}_{numbers[wish]}"
+        found[name] = made
+        used.add(made)
     return {name: found[name] for name in each}
 
 
@@ -80,11 +85,3 @@ def number_added(name: str) -> int:
     """The number at the end of a name, which Halide adds to make names differ; -1 without one."""
     added = NUMBER_ADDED.search(name)
     return -1 if added is None else int(added["func"] or added["of_lambda"])
-
-
-def free_name(wish: str, taken: Collection[str]) -> str:
-    """``wish``, with a number behind it if it is taken."""
-    name, number = wish, 1
-    while name in taken:
-        name, number = f"{wish}_{number}", number + 1
-    return name

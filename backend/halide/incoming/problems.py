@@ -59,8 +59,9 @@ class Problems:
     """
 
     name: str
-    found: list[ImportProblem] = field(factory=list)
-    notes: list[str] = field(factory=list)
+    found: dict[ImportProblem, None] = field(factory=dict)
+    """In the order in which they came up; a damaged file has tens of thousands."""
+    notes: dict[str, None] = field(factory=dict)
     """What came in otherwise than Halide has it."""
     _places: list[str] = field(factory=list)
 
@@ -79,18 +80,15 @@ class Problems:
 
     def add(self, what: str) -> None:
         """Adds a problem at the present place, once."""
-        problem = ImportProblem(" of ".join(reversed(self._places)), what)
-        if problem not in self.found:
-            self.found.append(problem)
+        self.found[ImportProblem(" of ".join(reversed(self._places)), what)] = None
 
     def note(self, what: str) -> None:
         """Adds a note, once."""
-        if what not in self.notes:
-            self.notes.append(what)
+        self.notes[what] = None
 
     def error(self) -> HalideImportError:
         """The error that lists all problems."""
-        return HalideImportError(self.name, self.found)
+        return HalideImportError(self.name, tuple(self.found))
 
     def stop(self) -> None:
         """Goes on only if there is no problem.

@@ -12,7 +12,7 @@ from spaces.backend.halide.file import contents as file
 from spaces.backend.halide.file.nodes import HalideNode
 from spaces.backend.halide.incoming.expressions import IncomingExpressions
 from spaces.backend.halide.incoming.facts import depends_on_sizes
-from spaces.backend.halide.incoming.loops import OUTER, StageLoops, member, whole
+from spaces.backend.halide.incoming.loops import MOST_LOOPS, OUTER, StageLoops, member, whole
 from spaces.backend.halide.incoming.problems import Problems, Unsupported
 from spaces.backend.halide.incoming.roles import Roles
 from spaces.backend.halide.incoming.tails import with_automatic_tails
@@ -131,6 +131,8 @@ class Scheduling:
         schedule = None if definition is None else definition.stage_schedule
         if schedule is None:
             raise Unsupported("it has no schedule.")
+        if max(map(len, (schedule.dims, schedule.splits, schedule.prefetches))) > MOST_LOOPS:
+            raise Unsupported(f"it has more than {MOST_LOOPS} loops, splits or prefetches.")
         own = [one.var for one in schedule.rvars]
         if len(own) != len(rvars):
             raise Unsupported("its schedule has other RVars than its definition.")

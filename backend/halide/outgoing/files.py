@@ -11,9 +11,11 @@ from spaces.backend.halide.file.decoding import decode
 from spaces.backend.halide.incoming.foreign import ForeignFacts
 from spaces.backend.halide.incoming.program import HalideProgram, program
 from spaces.backend.halide.outgoing.applying import differences
+from spaces.backend.halide.outgoing.renaming import with_identifiers
 from spaces.backend.halide.peer import failing_as, hl
 from spaces.model.algorithm.foreign import Corners, foreign_code
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
 
 
@@ -25,7 +27,8 @@ def write_file(file: Path, pipeline: Pipeline, schedule: Schedule) -> None:
         again = bytes(hl.serialize_pipeline(hl.deserialize_pipeline(data)))
     foreign = ForeignFacts(dict(_any_needs(pipeline)))
     before, after = (_program(one, foreign) for one in (plain, again))
-    found = tuple(differences(schedule, before, after))
+    wanted = with_identifiers(schedule, derived(pipeline, schedule))
+    found = tuple(differences(wanted, before, after))
     if found:
         raise AppliedOtherwiseError(pipeline.name, found)
     file.write_bytes(data)

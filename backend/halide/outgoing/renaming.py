@@ -1,23 +1,33 @@
 """Schedules with the names that Halide gives back: it keeps no order of the readers of a wrapper,
-which has its name from them, and names the RVars of factored reductions in its own way.
+which has its name from them, names the RVars of factored reductions in its own way, and has other
+Vars than ours where a name means something special there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from attrs import evolve, field, frozen
 
+from spaces.backend.halide.names import identifier
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.derivations import Clone, Derivation, Wrap
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, Split
 from spaces.model.schedules.schedule import (
+    Alignment,
+    Bound,
     Companion,
+    Fold,
     FuncSchedule,
     LoopLevel,
+    Pad,
     Schedule,
     StageOf,
+    StorageBound,
 )
+
+_D = TypeVar("_D", Fold, Pad, StorageBound, Bound | Alignment)
 
 
 def with_sorted_readers(schedule: Schedule) -> Schedule:
@@ -51,18 +61,48 @@ def with_rvars_of(pipeline: Pipeline, schedule: Schedule, other: Pipeline) -> Sc
     return _Renaming({}, rvars).schedule(schedule)
 
 
+def with_identifiers(schedule: Schedule, pipeline: Pipeline) -> Schedule:
+    """A schedule of ``pipeline``, with the Funcs that are added, in the names that Funcs, Vars and
+    loops have when it has been built in Halide: those of :func:`identifier`. RVars keep theirs, and
+    so do the Vars of wrappers of images, which Halide names.
+    """
+    images = {image.name for image in pipeline.images}
+    for step in schedule.derivations:
+        if isinstance(step, Wrap | Clone) and step.func in images:
+            images.add(step.name)
+    loops: dict[str, Sequence[Mapping[str, str]]] = {}
+    for entry in schedule.funcs:
+        function = pipeline.function(entry.name)
+        cases = [(case.stage, case.order) for case in entry.specializations]
+        names = [set(function.args).union(order.all_names) for order in entry.stages]
+        for stage, order in cases:
+            names[stage].update(order.all_names)
+        kept = frozenset(function.args if entry.name in images else ())
+        loops[entry.name] = [
+            {name: identifier(name) for name in own - kept.union(r.name for r in stage.rvars)}
+            for own, stage in zip(names, function.stages, strict=True)
+        ]
+    funcs = {entry.name: identifier(entry.name) for entry in schedule.funcs}
+    return _Renaming(funcs, loops).schedule(schedule)
+
+
 @frozen
 class _Renaming:
-    """New names of Funcs, and, for each stage of a Func, new names of RVars."""
+    """New names of Funcs, and, for each stage of a Func, new names of RVars, Vars and loops."""
 
     funcs: Mapping[str, str]
-    rvars: Mapping[str, Sequence[Mapping[str, str]]] = field(factory=dict)
+    loops: Mapping[str, Sequence[Mapping[str, str]]] = field(factory=dict)
 
     def schedule(self, schedule: Schedule) -> Schedule:
         """A schedule in the new names; its derivations keep their names."""
         return Schedule(tuple(map(self._entry, schedule.funcs)), schedule.derivations)
 
     def _entry(self, entry: FuncSchedule) -> FuncSchedule:
+        vars = self._names(entry.name, 0)
+
+        def along(records: tuple[_D, ...]) -> tuple[_D, ...]:
+            return tuple(evolve(r, dimension=vars.get(r.dimension, r.dimension)) for r in records)
+
         return evolve(
             entry,
             name=self._func(entry.name),
@@ -73,6 +113,13 @@ class _Renaming:
             compute=self._level(entry.compute),
             store=self._level(entry.store),
             hoist=self._level(entry.hoist),
+            folds=along(entry.folds),
+            storage_orders=tuple(
+                tuple(vars.get(name, name) for name in order) for order in entry.storage_orders
+            ),
+            pads=along(entry.pads),
+            storage_bounds=along(entry.storage_bounds),
+            bounds=along(entry.bounds),
             specializations=tuple(
                 evolve(case, order=self._order(case.order, self._names(entry.name, case.stage)))
                 for case in entry.specializations
@@ -84,11 +131,11 @@ class _Renaming:
         return self.funcs.get(name, name)
 
     def _names(self, func: str, stage: int) -> Mapping[str, str]:
-        return self.rvars[func][stage] if func in self.rvars else {}
+        return self.loops[func][stage] if func in self.loops else {}
 
     def _level(self, level: LoopLevel) -> LoopLevel:
         loops = (
-            stage[level.loop] for stage in self.rvars.get(level.func, ()) if level.loop in stage
+            stage[level.loop] for stage in self.loops.get(level.func, ()) if level.loop in stage
         )
         return LoopLevel(self._func(level.func), next(loops, level.loop))
 

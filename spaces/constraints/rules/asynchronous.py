@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, call_rule, refuse
 from spaces.constraints.rules.written import level_directive, setting_directive
+from spaces.model.schedules.schedule import FuncSchedule, LoopLevel
 
 
 @call_rule(
     "async.producers",
     "A Func that an asynchronous Func reads is illegal if its compute level lies inside the store "
-    "level of its reader and around the loops of its reader, unless it is asynchronous, too, and "
-    "stored at or outside that store level, because the thread that computes the reader does not "
+    "level of its reader (the level to which its memory is hoisted, if that is a ring buffer) and "
+    "around the loops of its reader, unless it is asynchronous, too, and stored at or outside that "
+    "level, because the thread that computes the reader does not "
     "wait for it.",
     "Halide refuses it.",
 )
@@ -23,7 +25,8 @@ def producers(records: Records, func: str) -> Iterator[Check]:
     if func not in records.computed or path is None or depth is None:
         return
     for reader in _asynchronous(records, func):
-        around, begin = records.compute_path(reader), records.store_depth(reader)
+        begins = _begins(records.entry(reader))
+        around, begin = records.compute_path(reader), records.depth(reader, begins)
         if around is None or begin is None:
             continue
         is_between = begin < len(path) and path == around[: len(path)]
@@ -37,8 +40,15 @@ def producers(records: Records, func: str) -> Iterator[Check]:
                 directive=setting_directive(records.entry(reader), "asynchronous"),
                 reader=reader,
                 compute=level_directive(func, "compute", entry.compute),
-                store=str(records.entry(reader).store),
+                store=str(begins),
             )
+
+
+def _begins(entry: FuncSchedule) -> LoopLevel:
+    """Where the thread begins that computes an asynchronous Func: where it is stored, or where its
+    memory is obtained if that is a ring, which lasts for several iterations.
+    """
+    return entry.hoist if entry.ring is not None and entry.is_hoisted else entry.store
 
 
 def _asynchronous(records: Records, func: str) -> Iterator[str]:

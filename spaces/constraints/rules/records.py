@@ -14,7 +14,7 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind
 from spaces.model.schedules.fused_groups import groups
 from spaces.model.schedules.levels import LevelError, Levels, Path
-from spaces.model.schedules.schedule import FuncSchedule, Schedule
+from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
 
 
 @frozen
@@ -115,7 +115,13 @@ class Records:
         """The number of loops around both the computation and the storage of a Func; None if its
         store level is not one of the loops around the computation.
         """
-        path, level = self.compute_path(func), self.entry(func).store
+        return self.depth(func, self.entry(func).store)
+
+    def depth(self, func: str, level: LoopLevel) -> int | None:
+        """The number of loops around both the computation of a Func and a level; None if that is
+        not one of the loops around the computation.
+        """
+        path = self.compute_path(func)
         if path is None:
             return None
         if level.is_root or level.is_inline:

@@ -100,6 +100,19 @@ def float_value(node: Expr, operands: Sequence[Any]) -> Any:
     raise TypeError(f"`{node}` is no arithmetic of floats.")
 
 
+def float_literal(node: Expr) -> Const | None:
+    """The value of an operator that makes a float of literals; None if it is another node, or its
+    value is not finite.
+    """
+    if not (node.type.is_float and isinstance(node, Op) and _is_known(node)):
+        return None
+    values = [child.value for child in node.children if isinstance(child, Const)]
+    if len(values) < len(node.children):
+        return None
+    found = float(float_value(node, values))
+    return constant(found, node.type) if math.isfinite(found) else None
+
+
 def _truncated(target: Type, value: Any) -> Any:
     """A float truncated toward zero and limited to a type; 0 for NaN."""
     whole = np.trunc(value.astype(np.float64))

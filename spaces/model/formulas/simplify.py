@@ -23,7 +23,7 @@ from spaces.model.expressions.expr import (
     walk,
 )
 from spaces.model.expressions.types import Bool, Int32
-from spaces.model.formulas.algebra import INTEGERS, SHIFTS, FormulaError, evaluate
+from spaces.model.formulas.algebra import SHIFTS, FormulaError, evaluate
 from spaces.model.formulas.extremes import (
     EXTREMES,
     common,
@@ -34,6 +34,7 @@ from spaces.model.formulas.extremes import (
     operands,
 )
 from spaces.model.formulas.float_quotients import float_quotient, whole_quotient
+from spaces.model.formulas.float_values import float_literal
 from spaces.model.formulas.known_forms import KnownForms
 from spaces.model.formulas.polynomial import Polynomial, multiples
 from spaces.model.formulas.variable_ranges import VariableRanges
@@ -49,9 +50,6 @@ _ORDERED: dict[str, Callable[[Polynomial, Polynomial], tuple[Polynomial, Polynom
     "ne": lambda a, b: (a, b, 1),
 }
 _ZERO = Polynomial({})
-
-
-_FLOAT_FOLDS = ("add", "sub", "mul", "min", "max")
 
 
 @frozen
@@ -163,12 +161,9 @@ class Simplifier(VariableRanges):
         if isinstance(node, Cast):
             whole = self._from_floats(node)
             return cast(node.type, children[0]) if whole is None else self(whole)
-        values = [c.value for c in children if isinstance(c, Const)]
-        if node.type.is_float and isinstance(node, Op) and len(values) == 2:
-            fold = INTEGERS.operators.get(node.name) if node.name in _FLOAT_FOLDS else None
-            if fold is not None and len(children) == 2:
-                return constant(fold(*values), node.type)
-        return node.with_children(children)
+        rebuilt = node.with_children(children)
+        literal = float_literal(rebuilt)
+        return rebuilt if literal is None else literal
 
     def _leaf(self, node: Expr) -> Expr:
         return self._settled.get(node.name, node) if isinstance(node, Variable) else node
@@ -225,7 +220,12 @@ class Simplifier(VariableRanges):
         return _ARITHMETIC[expr.name](self, *parts)
 
     def _from_floats(self, expr: Expr) -> Expr | None:
-        """A quotient of floats that is one of integers, as that."""
+        """A whole number that is made from literals of floats alone, or a quotient of floats that
+        is one of integers, as that.
+        """
+        if isinstance(expr, Cast) and expr.type is Int32 and not (expr.names or expr.loads):
+            number = self._number(expr)
+            return None if number is None else constant(number, Int32)
         found = float_quotient(expr)
         return None if found is None else whole_quotient(expr, found[1], self.numbers(found[1]))
 

@@ -9,7 +9,7 @@ import pytest
 
 from spaces import Float32, Float64, Func, ImageParam, Int32, Param, Var, cast, evaluate, pipeline
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, Variable, constant
+from spaces.model.expressions.expr import Const, Expr, Variable, constant
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read
 from spaces.model.formulas.float_values import limits_of_floats
 from spaces.model.formulas.interval import UNBOUNDED, Interval
@@ -71,6 +71,26 @@ def test_intervals_hold_all_values(name: str) -> None:
         assert low <= min(values)
         assert max(values) <= high
     assert 20 <= allowed <= 22  # 0 and infinity are no harm for some
+
+
+@pytest.mark.parametrize("name", MAKINGS)
+def test_floats_of_numbers_alone_are_numbers(name: str) -> None:
+    """Sizes and parameters that are known leave no arithmetic behind, and regions keep limits."""
+    v, within = Variable(Float32, "v"), Interval(constant(0.25, Float32), constant(1.75, Float32))
+    samples = [float(one) for one in np.linspace(0.25, 1.75, 30, dtype="f4")]
+    for p, n in ((0.3, 7), (-1.75, -4), (11.0 / 7, 99)):
+        parts = constant(1.0, Float32) / constant(p, Float32), cast(Float32, constant(n, Int32)) / 3
+        formula = MAKINGS[name](v, sum(parts[1:], parts[0]), constant(n, Int32))
+        found = Ranges(Simplifier(), {"v": within}).of(formula)
+        assert isinstance(found.min, Const)
+        assert isinstance(found.max, Const)
+        values = [read(formula, {"v": one}, INTEGERS) for one in samples]
+        assert found.min.value <= min(values)
+        assert max(values) <= found.max.value
+        alone = MAKINGS[name](constant(0.75, Float32), *parts[:1], constant(n, Int32))
+        number = Simplifier()(alone)
+        assert isinstance(number, Const)
+        assert number.value == read(alone, {}, INTEGERS)
 
 
 def test_floats_that_may_overflow_have_no_limits() -> None:

@@ -268,6 +268,8 @@ def _shape(
     if isinstance(device, CpuDevice):
         natural = max(1, device.vector_bits // max(8, *(t.bits for t in function.types)))
         row = extents.get(free[0], 0) if free else 0
+        if row >= options.long:  # a shorter row is one vector
+            natural = min(natural, 1 << (row.bit_length() - 1))
         narrow = (row,) if row > CHANNELS and free[0] not in long else ()
     parts = _REGISTER_PARTS if _reads_across(stage, free) else (1,)
     fewer = tuple(natural // part for part in parts if part <= natural)
