@@ -112,7 +112,7 @@ class PadTopic(ListedTopic):
 def test_a_new_topic_needs_no_code_for_counts_draws_and_the_solver(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fewer = {"inner": ("vectors",), "storage": "compute"}
+    fewer = {"root": ("strips",), "inner": ("vectors",), "storage": "compute"}
     plain = list(space_with(**fewer))
     monkeypatch.setattr(options, "OPTIONAL_DIRECTIVES", {**OPTIONAL_DIRECTIVES, "pad": "entry"})
     monkeypatch.setattr(placing, "memoize_topics", lambda state, func: [PadTopic(func)])
