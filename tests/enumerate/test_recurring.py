@@ -18,7 +18,7 @@ from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from tests.cpus import FOUR_CORES
 
-LAYERS = 9
+LAYERS = 8
 
 
 def _chain(layers: int = LAYERS, size: int = 512) -> Pipeline:

@@ -249,8 +249,8 @@ def test_blocks_of_registers_are_found_that_are_too_large_with_usual_numbers() -
 
 def test_further_sizes_are_judged_early() -> None:
     """Else what is illegal there shows in the end only, and all is searched again."""
-    sizes = [{"f7": [200, 100]}]
-    space = spaces.ScheduleSpace(long_chain(8), FOUR_CORES, sizes=sizes)
+    sizes = [{"f4": [200, 100]}]
+    space = spaces.ScheduleSpace(long_chain(5), FOUR_CORES, sizes=sizes)
     with_sizes = spaces.best(spaces.search(space, "reuse", "stagewise")).structures
     without = spaces.best(spaces.search(evolve(space, sizes=()), "reuse", "stagewise")).structures
     assert with_sizes <= 1.3 * without
