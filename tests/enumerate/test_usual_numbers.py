@@ -121,6 +121,16 @@ def test_for_gpus_all_numbers_count() -> None:
         assert usual.way is way
 
 
+def test_completions_that_are_illegal_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    def offered() -> list[object]:
+        task, (way, *_) = decisions(blur())
+        return list(task.offer_completions([way.state]))
+
+    assert offered()
+    monkeypatch.setattr(Pricer, "is_legal", lambda self, schedule: False)
+    assert not offered()
+
+
 def scaled_sums(beyond: int = 64) -> spaces.Pipeline:
     """Neighbors of sums: a stage that reads sums, and may be computed in many places. The image is
     ``beyond`` pixels larger than what is read.
