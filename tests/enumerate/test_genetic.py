@@ -157,13 +157,14 @@ def test_templates_are_the_three_patterns() -> None:
 
 
 def test_templates_tile_what_is_long() -> None:
-    """Rows of colors begin with a short dimension, which stays inside of x."""
+    """Eight channels are too few to tile and come first in memory; the loop over x is inside."""
     c, x, y = spaces.Var("c"), spaces.Var("x"), spaces.Var("y")
-    colors = spaces.Func("colors")
-    colors[c, x, y] = c + x + y
-    whole = spaces.pipeline(colors, estimates={colors: [3, 640, 480]})
+    channels = spaces.Func("channels")
+    channels[c, x, y] = c + x + y
+    whole = spaces.pipeline(channels, estimates={channels: [8, 640, 480]})
     space = ScheduleSpace(whole, FOUR_CORES, Options.small(FOUR_CORES))
-    (shape,) = stage_shapes(whole, FOUR_CORES, space.start().state.choices)["colors"]
+    (shape,) = stage_shapes(whole, FOUR_CORES, space.start().state.choices)["channels"]
+    assert shape.free == ("c", "x", "y")
     plane = templates._choose_plane(shape, random.Random(0))
     assert (plane.free[0], plane.long) == ("x", ("x", "y"))
     assert sorted(plane.free) == ["c", "x", "y"]
