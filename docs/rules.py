@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from spaces.constraints.examples import algorithms
 from spaces.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
 from spaces.constraints.examples.example import Example, ExampleSubject
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
+from spaces.constraints.rules.findings import Finding
 from spaces.constraints.rules.rule import AdviceRule, Rule
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.types import Float32
@@ -153,15 +155,20 @@ def _quantities(about: Rule | AdviceRule, examples: Sequence[Example]) -> Iterat
     yield ""
 
 
+@cache
+def _findings(example: Example) -> tuple[Finding, ...]:
+    return example.broken.findings
+
+
 def _values(example: Example) -> Mapping[str, int | str]:
-    return example.broken.findings[0].values
+    return _findings(example)[0].values
 
 
 def _example(example: Example, verb: str, names: Mapping[Pipeline, str]) -> Iterator[str]:
     case = f"{verb} ({example.case})" if example.case else verb
     yield f"{case}, {_where(example.broken, names)}:\n"
     yield _block(example.broken)
-    for message in dict.fromkeys(finding.message for finding in example.broken.findings):
+    for message in dict.fromkeys(finding.message for finding in _findings(example)):
         yield f"> {message}\n"
     there = _where(example.legal, names)
     yield f"Accepted{'' if there == _where(example.broken, names) else f', {there}'}:\n"

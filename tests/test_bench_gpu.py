@@ -22,9 +22,9 @@ from tests.backend.cuda.stub.built import stub_built
 from tests.backend.cuda.stub.driver import with_driver
 
 SIZES = {
-    "blur": {SMALL: (70, 30), FULL: (400, 230)},
+    "blur": {SMALL: (70, 30), FULL: (200, 120)},
     "max_filter": {SMALL: (24, 14), FULL: (70, 24)},
-    "random_1": {SMALL: (256, 128), FULL: (512, 256)},
+    "random_1": {SMALL: (128, 64), FULL: (256, 128)},
 }
 HALIDE = "Halide, default"
 

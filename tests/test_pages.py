@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 FOLDERS = ("spaces", "backend", "apps", "tests", "bench", "docs", "examples")
 
 
+@cache
 def texts():
     return {name: page.read_text("utf-8") for name, page in zip(NAMES, PAGES, strict=True)}
 
@@ -79,12 +81,16 @@ def commands():
         yield from re.findall(r"^spaces [a-z][^\n#]*|`spaces [a-z][^`\n]*`", text, re.MULTILINE)
 
 
+@cache
+def group():
+    return typer.main.get_command(program)
+
+
 @pytest.mark.parametrize("line", sorted({line.strip("` ") for line in commands()}))
 def test_commands_are_those_of_the_program(line):
-    group = typer.main.get_command(program)
-    assert isinstance(group, TyperGroup)
+    assert isinstance(group(), TyperGroup)
     _, name, *words = shlex.split(line)
-    command = group.commands[name]
+    command = group().commands[name]
     if words and words[0].startswith("--"):  # only an option is spoken of
         assert words[0] in {option for parameter in command.params for option in parameter.opts}
     elif words and not {"APP", "PASS", "SUBJECT"} & set(words):

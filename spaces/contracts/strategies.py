@@ -53,7 +53,7 @@ class StrategyContract:
         return last
 
     def test_a_search_ends_with_its_best(self) -> None:
-        *running, last = self.events(Limits(top=2))
+        *running, last = self.events(Limits(top=3))
         assert isinstance(last, Done), f"A search ends with Done, not with {last}."
         assert not any(isinstance(one, Done) for one in running), "Done comes once, at the end."
         costs = [found.cost for found in last.best]

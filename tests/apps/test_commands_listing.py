@@ -48,7 +48,7 @@ def test_a_schedule_without_a_rank_gets_a_sentence():
 
 
 def test_conditions_and_left_funcs_restrict_every_listing():
-    condition = ("--where", "tasks(blur_y) >= 20", "--where", "lanes(blur_y) == 32")
+    condition = ("--where", "tasks(blur_y) >= 400", "--where", "lanes(blur_y) == 32")
     some = texts("enumerate", "blur", "--options", "small", "--limit", "0", *condition)
     legal = [
         json.loads(spaces("count", "blur", "--options", "small", *one, "--json")[0])["legal"]

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,9 +23,14 @@ from tests.differential.quick_code import quick_code
 from tests.examples import some
 
 
-def small_run(one):
+@cache
+def pipeline_of(name):
+    return GALLERY[name].pipeline()
+
+
+def small_run(name):
     """The pipeline, its small inputs and the small size of its output."""
-    pipeline = one.pipeline()
+    one, pipeline = GALLERY[name], pipeline_of(name)
     inputs = one.arrays(pipeline, one.small)
     (output,) = pipeline.outputs
     return pipeline, inputs, {output: list(one.small[output])}
@@ -56,20 +62,20 @@ def assert_expected(one, inputs, actual):
 @pytest.mark.parametrize("name", GALLERY)
 def test_a_pipeline_computes_its_formula(name):
     one = GALLERY[name]
-    pipeline, inputs, sizes = small_run(one)
+    pipeline, inputs, sizes = small_run(name)
     (output,) = pipeline.outputs
     assert_expected(one, inputs, evaluate(pipeline, inputs, sizes=sizes)[output])
 
 
 # Searching and compiling larger ones takes seconds each.
-SMALL = some(name for name, one in GALLERY.items() if len(one.pipeline().functions) <= 3)
+SMALL = some(name for name in GALLERY if len(pipeline_of(name).functions) <= 3)
 OPTIMISED = set(some(SMALL))
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_a_found_schedule_computes_its_formula(name):
     one = GALLERY[name]
-    pipeline, inputs, sizes = small_run(one)
+    pipeline, inputs, sizes = small_run(name)
     (output,) = pipeline.outputs
     space = ScheduleSpace(estimated_as(pipeline, one.small), device("cpu"))
     found = best(search(space, strategy="stagewise", limits=Limits(top=1, structures=8)))
@@ -82,13 +88,13 @@ def test_a_found_schedule_computes_its_formula(name):
 def test_names_and_kinds_are_told_apart():
     assert not GALLERY.keys() & APPS.keys()
     assert {one.kind for one in GALLERY.values()} == set(PipelineKind)
-    for name, one in GALLERY.items():
-        assert one.pipeline().name == name
+    for name in GALLERY:
+        assert pipeline_of(name).name == name
 
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_the_inputs_have_the_estimated_sizes_in_total_below_a_gigabyte(name):
-    pipeline = GALLERY[name].pipeline()
+    pipeline = pipeline_of(name)
     sizes = {e.buffer: [extent for _, extent in e.ranges] for e in pipeline.estimates}
     elements = [np.prod(sizes[one]) for one in [i.name for i in pipeline.images]]
     assert sum(elements) * 8 < 2**30

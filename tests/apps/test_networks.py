@@ -29,8 +29,8 @@ def test_the_generated_weights_demosaic():
 
 def test_the_generated_weights_sharpen():
     pipeline = vdsr.pipeline(layers=5)
-    inputs = APPS["vdsr"].inputs(pipeline, photograph(48, 36))
-    sharp = evaluate(pipeline, inputs, sizes={"output": [48, 36]})["output"]
+    inputs = APPS["vdsr"].inputs(pipeline, photograph(32, 24))
+    sharp = evaluate(pipeline, inputs, sizes={"output": [32, 24]})["output"]
     steep = [np.abs(np.diff(a, axis=1)).mean() for a in (sharp, inputs["input"])]
     assert 1.1 < steep[0] / steep[1] < 1.8
     assert abs(sharp.mean() - inputs["input"].mean()) < 0.01

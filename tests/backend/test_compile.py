@@ -231,6 +231,15 @@ def test_vectors_that_begin_anew_within_a_row(period: int) -> None:
             np.testing.assert_array_equal(found, values[x % period] + x)
 
 
+def test_each_lane_keeps_its_own_where_lanes_begin_elsewhere() -> None:
+    squares, f = Func("squares"), Func("f")
+    squares[X] = X * X
+    f[X] = squares[X] + squares[X + 1]
+    lanes = schedule(pipeline(f)).func("f").bound("x", 4, 8).vectorize("x")
+    chosen = lanes.func("squares").compute_at("f", "x").schedule
+    check(pipeline(f), chosen, {"f": ((4, 8),)})
+
+
 def test_storage_of_three_dimensions() -> None:
     image, f, out, z = ImageParam(Int32, 3, "input"), Func("f"), Func("out"), Var("z")
     f[X, Y, z] = image[X, Y, z] * 2

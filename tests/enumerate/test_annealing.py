@@ -46,13 +46,13 @@ def test_it_tries_rewrites_and_goes_on_from_a_cheaper_one() -> None:
     def count_stored(batch: spaces.Batch) -> NDArray[np.float64]:
         return batch.full(1.0 + len(batch.features.funcs))
 
-    pipeline = long_chain(5)
+    pipeline = long_chain(4)
     space = ScheduleSpace(pipeline, CPU)
     text = "\n".join(f"{one.name}.compute_root()" for one in pipeline.functions[:-1])
     start = spaces.parse_schedule(text, pipeline)
     with_rewrites, without = (
         spaces.best(
-            spaces.search(space, count_stored, Annealing(start=start, steps=40, rewrites=rewrites))
+            spaces.search(space, count_stored, Annealing(start=start, steps=20, rewrites=rewrites))
         ).best[0]
         for rewrites in (draw_rewrite, None)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import attrs
 import numpy as np
@@ -19,7 +20,7 @@ from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.cost.model import CostModel
 from spaces.cost.simple.roofline import Roofline
 from spaces.cost.simple.weighted import Weighted
-from spaces.enumerate.search.bounds import lower_bound
+from spaces.enumerate.search.bounds import _changes_readers, lower_bound
 from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
 from tests.cost.prices import free
@@ -265,3 +266,22 @@ def test_a_scalar_without_a_default_bounds_nothing() -> None:
     model = spaces.cost_model("reuse", FOUR_CORES)
     partial = space.start().completed(lambda decision: decision.options[0])
     assert 0.0 <= lower_bound(partial, model) < float("inf")
+
+
+@pytest.mark.parametrize(
+    ("make", "text", "changes"),
+    [
+        (blur, "blur_x.compute_root()", False),
+        (blur, "blur_x.compute_inline()", True),
+        (blur, "blur_x.compute_root().reorder_storage(y, x)", True),
+        (two_values, "pair.compute_root()", True),  # either value may be read alone
+    ],
+)
+def test_what_readers_compute_depends_on_few_given_funcs(
+    make: Callable[[], spaces.Pipeline], text: str, changes: bool
+) -> None:
+    whole, name = make(), text.partition(".")[0]
+    fixed = spaces.parse_partial(text, whole)
+    assert [entry.name for entry in fixed.funcs] == [name]
+    state = ScheduleSpace(whole, FOUR_CORES, fixed=fixed).start().state
+    assert _changes_readers(state, whole.function(name)) == changes

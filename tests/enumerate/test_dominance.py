@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
 import spaces
 from spaces.cost.batch import Batch
 from spaces.enumerate.search.stagewise.dominance import is_read_in_threads
+from spaces.enumerate.search.stagewise.gpu_policy import GpuPolicy
+from spaces.enumerate.search.stagewise.state import HalfDecided
 
 GPU = spaces.device("sm_90")
 
@@ -43,6 +48,10 @@ def test_threads_compute_again_what_they_keep_for_themselves(text: str, again: b
     schedule = spaces.parse_schedule(text, pipeline)
     entries = {entry.name: entry for entry in schedule.funcs}
     assert is_read_in_threads(pipeline, entries, "dear") == again
+    process = SimpleNamespace(pipeline=pipeline, entries=schedule.funcs)
+    state = cast(HalfDecided, SimpleNamespace(partial=SimpleNamespace(state=process)))
+    loses_nothing = GpuPolicy().loses_nothing_inlined(state, "dear", pipeline, schedule)
+    assert loses_nothing == (not again)
 
 
 @pytest.mark.parametrize("model", ["occupancy", "roofline"])

@@ -97,8 +97,8 @@ class Silent:
 MODEL = Reuse.of(FOUR_CORES)
 
 
-def _space() -> ScheduleSpace:
-    return ScheduleSpace(long_chain(6), FOUR_CORES, Options.medium(FOUR_CORES))
+def _space(stages: int = 4) -> ScheduleSpace:
+    return ScheduleSpace(long_chain(stages), FOUR_CORES, Options.medium(FOUR_CORES))
 
 
 def _pricer(model: CostModel, top: int) -> Pricer:
@@ -106,14 +106,14 @@ def _pricer(model: CostModel, top: int) -> Pricer:
 
 
 def test_a_search_hands_over_what_is_expected_to_be_faster_together() -> None:
-    limits = Limits(top=5)
-    told = best(search(_space(), MODEL, "stagewise", limits)).best
-    silent = best(search(_space(), Silent(MODEL), "stagewise", limits)).best
+    space, limits = _space(stages=6), Limits(top=5)
+    told = best(search(space, MODEL, "stagewise", limits)).best
+    silent = best(search(space, Silent(MODEL), "stagewise", limits)).best
     assert len(told) == len(silent) == 5
-    assert told[0] == silent[0] == best(search(_space(), MODEL, "stagewise")).best[0]
+    assert told[0] == silent[0] == best(search(space, MODEL, "stagewise")).best[0]
     assert all(one.cost <= other.cost for one, other in pairwise(told))
     assert told[-1].cost <= WORTH * told[0].cost
-    pricer = _pricer(MODEL, 1)
+    pricer = Pricer.of(space, MODEL, Limits(top=1))
     prices = [pricer.read_parts(MODEL, one.schedule) for one in (*told, *silent)]
     covariance = MODEL.errors.covariance(prices)
     means = np.log([one.cost for one in (*told, *silent)])

@@ -9,7 +9,7 @@ import pytest
 import spaces
 from spaces import Genetic, Limits, Options, ScheduleSpace
 from spaces.enumerate.search.events import Found
-from spaces.enumerate.search.neighbours.genetic import mutations
+from spaces.enumerate.search.neighbours.genetic import mutations, templates
 from spaces.enumerate.search.neighbours.genetic.population import (
     Individual,
     Offspring,
@@ -20,6 +20,7 @@ from spaces.enumerate.search.neighbours.genetic.population import (
 from spaces.enumerate.search.neighbours.genetic.starting import draw_reasonable, has_footprint_one
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.edits import DecidedSchedule, cross_forms
+from spaces.enumerate.space.patterns.menus import stage_shapes
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES
@@ -153,6 +154,20 @@ def test_templates_are_the_three_patterns() -> None:
         (("y", "x.0", "x.1"), "root"),  # rows in parallel, vectors along x
         (("y.0", "x.0", "y.1", "x.1.0", "x.1.1"), "root"),  # fully tiled
     }
+
+
+def test_templates_tile_what_is_long() -> None:
+    """Eight channels are too few to tile and come first in memory; the loop over x is inside."""
+    c, x, y = spaces.Var("c"), spaces.Var("x"), spaces.Var("y")
+    channels = spaces.Func("channels")
+    channels[c, x, y] = c + x + y
+    whole = spaces.pipeline(channels, estimates={channels: [8, 640, 480]})
+    space = ScheduleSpace(whole, FOUR_CORES, Options.small(FOUR_CORES))
+    (shape,) = stage_shapes(whole, FOUR_CORES, space.start().state.choices)["channels"]
+    assert shape.free == ("c", "x", "y")
+    plane = templates._choose_plane(shape, random.Random(0))
+    assert (plane.free[0], plane.long) == ("x", ("x", "y"))
+    assert sorted(plane.free) == ["c", "x", "y"]
 
 
 def test_a_gpu_has_tiles_of_threads() -> None:

@@ -134,3 +134,18 @@ def test_what_has_no_loop_nest_costs_infinitely_much() -> None:
     assert pricer.price_structure(Structure(schedule, {})) == np.inf
     assert pricer.find_cheapest(Structure(schedule, {})) is None
     assert pricer.board.structures == 0
+
+
+def test_choices_are_legal_where_the_conditions_of_the_space_hold() -> None:
+    options = spaces.Options(root=("strips",), row_tiles=(32, 64), tiles=(8, 32), lanes=(1,))
+    space = spaces.ScheduleSpace(blur(), FOUR_CORES, options, where=["parallel_tasks >= 16"])
+    pricer = Pricer.of(space, spaces.cost_model("reuse", FOUR_CORES), spaces.Limits())
+    left_out = 0
+    for structure in space.structures():
+        allowed = [structure.at(choice) for choice in range(structure.size)]
+        legal = [bool(verify(space.pipeline, one, FOUR_CORES)) for one in allowed]
+        kept = [next(space.restricted.broken(one), None) is None for one in allowed]
+        left_out += sum(a and not b for a, b in zip(legal, kept, strict=True))
+        wanted = [a and b for a, b in zip(legal, kept, strict=True)]
+        assert pricer.find_legal(structure).ravel().tolist() == wanted
+    assert left_out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -18,7 +20,7 @@ from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from tests.cpus import FOUR_CORES
 
-LAYERS = 9
+LAYERS = 8
 
 
 def _chain(layers: int = LAYERS, size: int = 512) -> Pipeline:
@@ -85,3 +87,13 @@ def test_a_chain_of_stencils_on_a_gpu_never_costs_much_more_for_one_stage() -> N
     apart = ScheduleSpace(_chain(1, 2048), device("sm_90")).of_patterns
     one = best(search(apart, "roofline")).best[0].cost
     assert found.best[0].cost <= 1.2 * LAYERS * one
+
+
+def test_what_costs_much_more_than_all_compared_is_doubted() -> None:
+    """A cost that is not finite compares nothing."""
+    recurring = RecurringDecisions()
+    for cost in (4.0, 10.0, math.inf, 6.0):
+        recurring.note_cost(cost)
+    assert recurring.is_plausible(10.0)
+    assert recurring.is_plausible(14.0)
+    assert not recurring.is_plausible(16.0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.events import Done, Found
+from spaces.enumerate.search.events import Done, Found, Improved
 from spaces.enumerate.search.handover import with_tidy_results
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
@@ -161,6 +161,19 @@ def test_of_tails_that_are_equal_at_the_estimates_one_is_handed_over() -> None:
     (last,) = (one for one in with_tidy_results(space, model, Limits(top=2), events))
     assert isinstance(last, Done)
     assert last.best == same[:1]
+
+
+def test_a_normal_form_that_costs_less_is_told_as_an_improvement() -> None:
+    space = ScheduleSpace(_two_lines(), FOUR_CORES)
+    model = cost_model("reuse", FOUR_CORES)
+    found = Found(1e30, parse_schedule("f.split(x, xo, xi, 1);", space.pipeline))
+    events = iter([Done((found,), 0, 0, True)])
+    improved, last = with_tidy_results(space, model, Limits(), events)
+    assert isinstance(improved, Improved)
+    assert isinstance(last, Done)
+    assert last.best == (improved.best,)
+    assert improved.best.schedule == Schedule.default(space.pipeline)
+    assert improved.best.cost == float(model.cost(Batch.of(space.pipeline, improved.best.schedule)))
 
 
 def test_the_length_of_a_reduction_may_be_a_parameter():

@@ -121,6 +121,16 @@ def test_for_gpus_all_numbers_count() -> None:
         assert usual.way is way
 
 
+def test_completions_that_are_illegal_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    def offered() -> list[object]:
+        task, (way, *_) = decisions(blur())
+        return list(task.offer_completions([way.state]))
+
+    assert offered()
+    monkeypatch.setattr(Pricer, "is_legal", lambda self, schedule: False)
+    assert not offered()
+
+
 def scaled_sums(beyond: int = 64) -> spaces.Pipeline:
     """Neighbors of sums: a stage that reads sums, and may be computed in many places. The image is
     ``beyond`` pixels larger than what is read.
@@ -249,8 +259,8 @@ def test_blocks_of_registers_are_found_that_are_too_large_with_usual_numbers() -
 
 def test_further_sizes_are_judged_early() -> None:
     """Else what is illegal there shows in the end only, and all is searched again."""
-    sizes = [{"f7": [200, 100]}]
-    space = spaces.ScheduleSpace(long_chain(8), FOUR_CORES, sizes=sizes)
+    sizes = [{"f4": [200, 100]}]
+    space = spaces.ScheduleSpace(long_chain(5), FOUR_CORES, sizes=sizes)
     with_sizes = spaces.best(spaces.search(space, "reuse", "stagewise")).structures
     without = spaces.best(spaces.search(evolve(space, sizes=()), "reuse", "stagewise")).structures
     assert with_sizes <= 1.3 * without

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +85,37 @@ def keep(
         bugs: all bugs that there are. Results of others, whose code has changed, are dropped.
         results: the file.
         equivalent: why nobody can see a bug, by its key. A reason goes when a test notices the bug.
+
+    A bug that survived stays so where a later run knows no test of its lines. Runs at the same
+    time wait for each other.
     """
-    trials, before = list(trials), _kept(results)
+    trials, bugs = list(trials), list(bugs)
+    with _one_at_a_time(results.parent):
+        _write(trials, bugs, results, equivalent or {})
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Until then other processes that write results to a folder wait."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _write(
+    trials: Sequence[Trial], bugs: Sequence[Bug], results: Path, equivalent: Mapping[str, str]
+) -> None:
+    before = _kept(results)
     seen = {trial.bug.key for trial in trials if trial.fate in NOTICED}
-    reasons = before["equivalent"] | dict(equivalent or {})
+    reasons = before["equivalent"] | dict(equivalent)
     reasons = {key: reason for key, reason in reasons.items() if key not in seen}
-    fates = before["known"] | {trial.bug.key: trial.fate for trial in trials}
+    fates = dict(before["known"])
+    for trial in trials:
+        if (fates.get(trial.bug.key), trial.fate) != ("survived", "not run"):
+            fates[trial.bug.key] = trial.fate
     fates |= dict.fromkeys(reasons, "equivalent")
     of_package: dict[str, Counter[str]] = {}
     kept: dict[str, str] = {}

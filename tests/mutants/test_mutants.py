@@ -302,6 +302,8 @@ def test_results_are_kept_until_the_code_changes(tmp_path: Path) -> None:
     assert [counts[n] for n in ("possible", "planted", "killed", "survived")] == [3, 2, 1, 1]
     assert kept["unnoticed"] == [f"{second.key} survived: {second.name}"]
     assert report.known(results) == {first.key: "killed", second.key: "survived"}
+    report.keep([Trial(second, "not run", "", 0.0)], [first, second, third], results)
+    assert report.known(results)[second.key] == "survived"  # the lines are not known here
     report.keep([], [first, third], results)  # the code of the second has changed
     assert report.known(results) == {first.key: "killed"}
 

@@ -29,6 +29,8 @@ from tests.tuning.fakes import QUICK
 CPU = device("cpu")
 PIPE = blur(96, 64)
 OTHER = "another machine"
+FEW = Options(root=("strips",), row_tiles=(32,), tiles=(8,), lanes=(1,))
+"""The space of the studies: its search is over at once, and nothing of it is measured."""
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def told(
     seconds.
     """
     start = [by_hand(lanes, pipe) for lanes in times]
-    space = ScheduleSpace(pipe, CPU, Options.small(CPU))
+    space = ScheduleSpace(pipe, CPU, FEW)
     with Study.open(
         store,
         space,

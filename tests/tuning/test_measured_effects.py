@@ -6,6 +6,7 @@ import math
 import random
 import statistics
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import pytest
 
@@ -19,8 +20,12 @@ from spaces.tuning.measured_effects import MeasuredEffects, parts_of
 from spaces.tuning.trial import Proposal, Trial, fastest
 from tests.tuning.fakes import SPACE
 
-SCHEDULES = SPACE.sample(80, seed=4)
 PIPELINE = SPACE.pipeline
+
+
+@cache
+def drawn() -> list[Schedule]:
+    return SPACE.sample(80, seed=4)
 
 
 def form_of(schedule: Schedule) -> CanonicalForm:
@@ -53,7 +58,7 @@ def test_effects_of_parts_carry_over_to_other_schedules() -> None:
         parts = parts_of(form_of(schedule))
         return math.prod(1 + random.Random(str(one)).uniform(-0.03, 0.03) for one in parts)
 
-    known, others = SCHEDULES[:60], SCHEDULES[60:]
+    known, others = drawn()[:60], drawn()[60:]
     trials = trials_of(known, hidden)
     effects = MeasuredEffects.fit(PIPELINE, trials)
     best = trials[0].ratio
@@ -66,21 +71,21 @@ def test_effects_of_parts_carry_over_to_other_schedules() -> None:
 
 def test_the_model_counts_where_results_tell_nothing() -> None:
     """Its costs and the times agree, so nothing is corrected."""
-    costs = {one: 1e6 * (1 + number / 40) for number, one in enumerate(SCHEDULES)}
-    trials = trials_of(SCHEDULES[:30], lambda one: costs[one] / 2e6, costs.__getitem__)
+    costs = {one: 1e6 * (1 + number / 40) for number, one in enumerate(drawn())}
+    trials = trials_of(drawn()[:30], lambda one: costs[one] / 2e6, costs.__getitem__)
     effects = MeasuredEffects.fit(PIPELINE, trials)
-    for one in SCHEDULES[30:]:
+    for one in drawn()[30:]:
         expected = min(math.log(2), math.log(costs[one] / 1e6))
         assert effects.expect(form_of(one), costs[one]) == pytest.approx(expected)
 
 
 def test_without_results_schedules_are_in_the_order_of_their_costs() -> None:
-    unpriced = trials_of(SCHEDULES[:5], lambda one: 1.0, lambda one: None)
+    unpriced = trials_of(drawn()[:5], lambda one: 1.0, lambda one: None)
     for trials in ([], unpriced):
         effects = MeasuredEffects.fit(PIPELINE, trials)
         costs = (None, math.inf, 3e9, 2e9, -1.0)
         first, second, third, fourth, fifth = (
-            effects.expect(form_of(SCHEDULES[0]), cost) for cost in costs
+            effects.expect(form_of(drawn()[0]), cost) for cost in costs
         )
         assert first == second == fifth == math.inf
         assert third > fourth
@@ -88,15 +93,15 @@ def test_without_results_schedules_are_in_the_order_of_their_costs() -> None:
 
 def test_slow_schedules_do_not_say_how_slow_they_are() -> None:
     def ratio(slowest: float) -> Callable[[Schedule], float]:
-        return lambda one: slowest if one == SCHEDULES[3] else 1.0
+        return lambda one: slowest if one == drawn()[3] else 1.0
 
     twice, hundred = (
-        MeasuredEffects.fit(PIPELINE, trials_of(SCHEDULES[:20], ratio(slowest)))
+        MeasuredEffects.fit(PIPELINE, trials_of(drawn()[:20], ratio(slowest)))
         for slowest in (2.0, 100.0)
     )
-    slower = twice.expect(form_of(SCHEDULES[3]), 1.0)
+    slower = twice.expect(form_of(drawn()[3]), 1.0)
     assert 0.2 < slower < math.log(2)
-    assert hundred.expect(form_of(SCHEDULES[3]), 1.0) == pytest.approx(slower)
+    assert hundred.expect(form_of(drawn()[3]), 1.0) == pytest.approx(slower)
 
 
 def test_changes_avoid_what_was_slow_though_the_model_likes_it() -> None:
@@ -111,7 +116,7 @@ def test_changes_avoid_what_was_slow_though_the_model_likes_it() -> None:
 
     def tiled(slow: float) -> int:
         """How many of the next changes split twice."""
-        known = SCHEDULES[:12]
+        known = drawn()[:12]
         trials = trials_of(known, lambda one: slow if is_tiled(one) else 1.0, price)
         changes = strategy.changes(SPACE, model, trials, 1)
         assert len(changes) == 4

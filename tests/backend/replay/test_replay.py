@@ -127,6 +127,18 @@ def test_an_allocation_that_is_too_small_is_shown_with_the_value_expected() -> N
     assert (found.wrong[0].wrong, found.wrong[0].elements) == (6, 30)
 
 
+def test_wrong_accesses_or_wrong_outputs_are_a_mistake() -> None:
+    found = replay_nest(
+        tampered(loop_nest(BLUR, BX.compute_root().schedule), {"bx": (0, -1)}), SMALL
+    )
+    assert found.faults
+    assert found.wrong
+    assert found.shows_a_mistake
+    assert evolve(found, wrong=()).shows_a_mistake
+    assert evolve(found, faults=()).shows_a_mistake
+    assert not evolve(found, faults=(), wrong=()).shows_a_mistake
+
+
 def test_an_allocation_that_begins_elsewhere_is_shown() -> None:
     nest = tampered(loop_nest(BLUR, BX.compute_at("by", "y").schedule), {"bx": (1, 0)})
     assert any(

@@ -1,5 +1,7 @@
 """Every rule and advice at its boundary: a schedule that breaks it alone, and a legal neighbor."""
 
+from functools import cache
+
 import pytest
 from attrs import evolve
 
@@ -7,7 +9,9 @@ from spaces import CheckedSchedule, Schedule, Universe, parse_schedule, schedule
 from spaces.constraints.examples import algorithms
 from spaces.constraints.examples.catalogue import ADVICE_EXAMPLES, EXACT_EXAMPLES, EXAMPLES
 from spaces.constraints.examples.example import Example, ExampleSubject
+from spaces.constraints.legality.verdict import Illegal, Verdict
 from spaces.constraints.rules.catalogue import ADVICE, RULES, rule
+from spaces.constraints.rules.findings import Finding
 from spaces.constraints.rules.inlining import inline_size
 from spaces.constraints.rules.rule import MatchRule, ProofRule, Rule
 from spaces.constraints.solver.encode import encode, explain
@@ -23,11 +27,15 @@ by_finding = pytest.mark.parametrize(
 )
 
 
+@cache
+def verdict_on_broken(example: Example) -> Verdict:
+    return example.broken.verdict
+
+
 @by_rule
 def test_breaks_this_rule_alone(example: Example):
-    subject = example.broken
-    verdict = subject.verdict
-    assert not verdict
+    verdict = verdict_on_broken(example)
+    assert isinstance(verdict, Illegal)
     assert {v.rule for v in verdict.violations} == {example.rule}
 
 
@@ -40,8 +48,7 @@ def test_neighbor_is_legal(example: Example):
 
 @by_advice
 def test_gets_this_advice_alone(example: Example):
-    subject = example.broken
-    verdict = subject.verdict
+    verdict = verdict_on_broken(example)
     assert isinstance(verdict, CheckedSchedule)
     assert {a.rule for a in verdict.advice} == {example.rule}
     assert verdict.json()["advice"] == [a.json() for a in verdict.advice]
@@ -55,9 +62,15 @@ def test_neighbor_gets_no_advice(example: Example):
     assert verdict.advice == ()
 
 
+def findings(example: Example) -> tuple[Finding, ...]:
+    """What is found in the broken schedule."""
+    verdict = verdict_on_broken(example)
+    return verdict.violations if isinstance(verdict, Illegal) else verdict.advice
+
+
 @by_finding
 def test_message_is_sentences_with_all_quantities_filled_in(example: Example):
-    for found in example.broken.findings:
+    for found in findings(example):
         assert found.message[-1] in ".)"
         assert found.message[0].isupper() or found.message.startswith(found.func)
         assert "{" not in found.message
@@ -69,7 +82,7 @@ def test_message_is_sentences_with_all_quantities_filled_in(example: Example):
 
 @by_finding
 def test_numbers_have_definitions_and_units(example: Example):
-    for found in example.broken.findings:
+    for found in findings(example):
         numbers = {name for name, value in found.values.items() if isinstance(value, int)}
         assert numbers <= set(rule(found.rule).quantities) <= set(found.values)
 

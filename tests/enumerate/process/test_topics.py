@@ -17,6 +17,8 @@ from spaces import (
     Options,
     PartialSchedule,
     ScheduleSpace,
+    StageOf,
+    Tail,
     explain_empty,
     universe,
 )
@@ -26,9 +28,10 @@ from spaces.enumerate.space.options import OPTIONAL_DIRECTIVES
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topic import EntryChoice, ListedTopic, unchanged
 from spaces.enumerate.space.process.topics import placing
+from spaces.enumerate.space.process.topics.ordering import split_tails
 from spaces.model.schedules.schedule import Pad
 from tests.cpus import FOUR_CORES
-from tests.enumerate.pipelines import blur, shuffled
+from tests.enumerate.pipelines import blur, row_sums, shuffled
 
 OF_ENTRIES = [name for name, about in OPTIONAL_DIRECTIVES.items() if about == "entry"]
 
@@ -64,6 +67,15 @@ def test_what_the_process_decides_about_a_func_the_solver_decides_too(directive:
         options = set(map(str, decisions_of(space)[name].options))
         assert offered[name] <= options
         assert len(offered[name]) > 1
+
+
+def test_tiles_shift_inwards_in_pure_stages_alone() -> None:
+    space = ScheduleSpace(row_sums(), FOUR_CORES, Options.everything(FOUR_CORES))
+    pure, update = (
+        split_tails(space.start().state, StageOf("sums", stage), "y") for stage in (0, 1)
+    )
+    assert set(pure) - set(update) == {Tail.SHIFT_INWARDS}
+    assert Tail.GUARD_WITH_IF in update
 
 
 def test_a_space_with_such_a_directive_has_more_than_patterns() -> None:
@@ -112,7 +124,7 @@ class PadTopic(ListedTopic):
 def test_a_new_topic_needs_no_code_for_counts_draws_and_the_solver(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fewer = {"inner": ("vectors",), "storage": "compute"}
+    fewer = {"root": ("strips",), "inner": ("vectors",), "storage": "compute"}
     plain = list(space_with(**fewer))
     monkeypatch.setattr(options, "OPTIONAL_DIRECTIVES", {**OPTIONAL_DIRECTIVES, "pad": "entry"})
     monkeypatch.setattr(placing, "memoize_topics", lambda state, func: [PadTopic(func)])
