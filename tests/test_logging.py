@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 
@@ -39,3 +40,12 @@ def test_the_command_line_is_verbose_on_demand() -> None:
     assert "spaces.search:" not in quiet
     assert "spaces.search: searching blur on cpu by" in told.stderr
     assert told.stdout.splitlines()[0] == shown.splitlines()[0]
+
+
+def test_a_command_leaves_the_log_as_it_was() -> None:
+    """A program that calls it has a log of its own."""
+    logger = logging.getLogger("spaces")
+    before = (logger.level, list(logger.handlers))
+    for options in ((), ("--verbose",)):
+        spaces(*options, "list")
+        assert (logger.level, logger.handlers) == before

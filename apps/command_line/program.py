@@ -130,15 +130,18 @@ def _tell_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _tell_all(wanted: bool) -> None:
+def _tell_all(context: typer.Context, wanted: bool) -> None:
+    """While the command runs, its log goes to the error stream: all of it, or warnings alone."""
     logger = logging.getLogger("spaces")
+    handler = logging.StreamHandler(sys.stderr)
     if wanted:
-        handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
-        logger.addHandler(handler)
+        context.call_on_close(functools.partial(logger.setLevel, logger.level))
         logger.setLevel(logging.DEBUG)
-    elif logging.lastResort is not None:  # Python's own handler of warnings
-        logger.addHandler(logging.lastResort)
+    else:
+        handler.setLevel(logging.WARNING)
+    logger.addHandler(handler)
+    context.call_on_close(functools.partial(logger.removeHandler, handler))
 
 
 @program.callback()
