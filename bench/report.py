@@ -372,8 +372,7 @@ the fastest of all."""
 
 def _quality() -> str:
     """A row for each app: for each model the correlation and the regret."""
-    loaded = _load("cost_quality")
-    found, info = loaded["results"], loaded["machine"]
+    found = _load("cost_quality")["results"]
     models = tuple(found["medians"])
     rows: list[tuple[object, ...]] = [
         (app, one["priced"], one["ended"], *(_ranked(one["models"][model]) for model in models))
@@ -381,8 +380,8 @@ def _quality() -> str:
     ]
     rows.append(("median", "", "", *(_ranked(found["medians"][model]) for model in models)))
     heads = ("app", "schedules", "ended in time", *(f"`{model}`" for model in models))
-    machine = f"Measured on {info['processor']} ({info['llvm_cpu']}), {info['cores']} cores."
-    return f"{QUALITY} {machine}\n\n{_table(heads, rows)}"
+    measured = f"Measured on {' and '.join(found['processors'])}."
+    return f"{QUALITY} {measured}\n\n{_table(heads, rows)}"
 
 
 FIRST_FOUND = """\

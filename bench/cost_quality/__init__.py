@@ -91,7 +91,9 @@ def gallery_file_of(name: str) -> Path:
 
 
 def priced() -> dict[str, Any]:
-    """The quality of each model for each app with measured schedules, and the medians over apps."""
+    """The quality of each model for each app with measured schedules, the medians over apps, and the
+    processors that measured.
+    """
     read = {app: records(file_of(app)) for app in APPS}
     measured = {app: timed(found) for app, found in read.items()}
     found = qualities(
@@ -108,6 +110,7 @@ def priced() -> dict[str, Any]:
             for app, each in found.items()
         },
         "medians": _rounded(medians(found)),
+        "processors": sorted({one.cpu for each in read.values() for one in each}),
     }
 
 

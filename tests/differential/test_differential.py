@@ -56,7 +56,7 @@ from tests.differential.verdict_checks import CASES_PROVEN, PROVEN, REFUTED, acc
 from tests.examples import examples
 
 SEED, ALL = 20, 400
-CASES = examples(ALL, fewest=100)
+CASES = examples(ALL, fewest=120)
 ZERO = constant(0, Int32)
 SIZES = tuple({"out": ((0, width), (0, 4))} for width in (8, 7, 20))
 

@@ -83,14 +83,14 @@ COMPILED_EVERY = 20
 """Of legal schedules those whose number this divides are compiled and run, and proven at once."""
 
 TRIED_EVERY = 2 * every(1) - 1
-"""Of all schedules those whose number this divides are tried: all, or one of five."""
+"""Of all schedules those whose number this divides are tried: all, or one of seven."""
 
 PROVEN_EVERY, PRICED_EVERY = every(2), 4
 """Of the tried schedules those whose number this divides are proven, if they are legal, or have
 costs.
 """
 
-LEGAL, ENDS = examples(30) // 2, examples(15) // 2
+LEGAL, ENDS = examples(30, fewest=8) // 2, examples(15) // 2
 """At least so many schedules of a place are legal; at least so many things become of schedules."""
 
 MODELS = {"cpu": ("weighted", "reuse"), "sm_80": ("weighted", "occupancy")}
