@@ -91,8 +91,8 @@ def gallery_file_of(name: str) -> Path:
 
 
 def priced() -> dict[str, Any]:
-    """The quality of each model for each app with measured schedules, the medians over apps, and the
-    processors that measured.
+    """The quality of each model for each app with measured schedules, the medians over apps, and
+    the processors that measured.
     """
     read = {app: records(file_of(app)) for app in APPS}
     measured = {app: timed(found) for app, found in read.items()}
