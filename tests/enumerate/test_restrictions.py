@@ -33,11 +33,12 @@ from spaces.cost.features.named_features import NAMED_FEATURES
 from spaces.model.formulas.algebra import INTEGERS, read
 from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.parameters import bind
+from tests.cpus import WIDE_VECTORS
 from tests.enumerate.pipelines import blur, row_sums
 from tests.examples import examples
 from tests.small_space import small_space
 
-CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
+CPU, GPU = WIDE_VECTORS, spaces.device("sm_80")
 BLUR = blur()
 
 SMALL = {

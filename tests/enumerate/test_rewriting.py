@@ -23,9 +23,10 @@ from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
+from tests.cpus import WIDE_VECTORS
 from tests.enumerate.pipelines import stencils
 
-CPU = spaces.device("cpu")
+CPU = WIDE_VECTORS
 
 WIDTH, HEIGHT = 4000, 3000
 """Images that fit no cache."""

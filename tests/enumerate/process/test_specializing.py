@@ -22,10 +22,11 @@ from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.functions import select
 from spaces.model.expressions.types import Bool, Float32, UInt8
 from spaces.model.writing.serialize import from_json, to_json
+from tests.cpus import WIDE_VECTORS
 from tests.enumerate.pipelines import blur, row_sums, switched
 from tests.examples import examples
 
-CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
+CPU, SM80 = WIDE_VECTORS, spaces.device("sm_80")
 
 
 def brightened(width: int = 64) -> Pipeline:
