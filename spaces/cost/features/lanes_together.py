@@ -47,7 +47,7 @@ def _vectors_outside(own: Sequence[LoopFeatures]) -> bool:
 
 
 def _first(own: Sequence[LoopFeatures]) -> int:
-    """The place of the outermost vectorized loop; behind all loops if there is none."""
+    """The place of the outermost vectorized loop; the number of loops if none is vectorized."""
     kinds = [loop.kind for loop in own]
     return kinds.index(LoopKind.VECTORIZED) if LoopKind.VECTORIZED in kinds else len(kinds)
 
