@@ -23,3 +23,4 @@ ONE_CORE = evolve(FOUR_CORES, cores=1, l3_bytes=4 << 20)
 WIDE_VECTORS = evolve(
     FOUR_CORES, cores=2, l2_bytes=1 << 20, l3_bytes=32 << 20, vector_bits=512, unit_bits=256
 )
+"""A core that computes its widest vectors in two halves, as Zen 4 does, with the caches of that."""

@@ -28,7 +28,7 @@ from bench.cost_quality.records import records
 from bench.cost_quality.scores import regret, spearman
 from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.gallery.kind import PipelineKind
-from spaces.constraints.devices.device import CpuDevice, device
+from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.prices import FILE, Prices
 from spaces.cost.cpu.reuse import Reuse
@@ -39,6 +39,7 @@ from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
+from tests.cpus import WIDE_VECTORS
 from tests.measured_subject import FakeMeasurer, collecting, random_subject
 
 
@@ -131,17 +132,7 @@ def test_nothing_learns_from_pipelines_that_judge():
 
 MEMORY = "lines from memory"
 
-ZEN_4 = CpuDevice(
-    name="cpu",
-    model="znver4",
-    cores=2,
-    l1_bytes=32 << 10,
-    l2_bytes=1 << 20,
-    l3_bytes=32 << 20,
-    cache_line_bytes=64,
-    vector_bits=512,
-    unit_bits=256,
-)
+ZEN_4 = evolve(WIDE_VECTORS, model="znver4")
 """32 KiB and 1 MiB of a core, 32 MiB of a complex; vectors of 512 bits in two halves. At 32 MiB the
 model ranks the apps as it did on that machine.
 """

@@ -185,11 +185,17 @@ def test_a_page_says_that_no_compiler_is_there(monkeypatch):
     assert "if a thread takes 64 registers" in text
 
 
-def test_devices_of_two_kinds_are_not_priced_against_each_other(monkeypatch):
+def on_both_devices(monkeypatch):
+    """The text of a page about a schedule for a CPU, and one for a GPU whose kernels no compiler
+    counts.
+    """
     counted(monkeypatch, lambda *_, **__: {})
     gpu = "blur_y.gpu_tile(x, y, xi, yi, 32, 8); blur_x.compute_at(blur_y, x).gpu_threads(x, y)"
-    made = spaces.report(judged(CPU, CPU_TEXT), judged(GPU, gpu))
-    text = Read(made.html).text
+    return Read(spaces.report(judged(CPU, CPU_TEXT), judged(GPU, gpu)).html).text
+
+
+def test_devices_of_two_kinds_are_not_priced_against_each_other(monkeypatch):
+    text = on_both_devices(monkeypatch)
     assert "different units" in text
     assert "CUDA C" in text
     assert "kernel" in text
@@ -263,10 +269,7 @@ def test_disturbed_times_do_not_say_which_is_faster():
 
 
 def test_a_page_about_kernels_says_that_none_was_run(monkeypatch):
-    counted(monkeypatch, lambda *_, **__: {})
-    text = "blur_y.gpu_tile(x, y, xi, yi, 32, 8); blur_x.compute_at(blur_y, x).gpu_threads(x, y)"
-    made = spaces.report(judged(CPU, CPU_TEXT), judged(GPU, text))
-    told = Read(made.html).text
+    told = on_both_devices(monkeypatch)
     assert "No kernel was run for this page, so there are no times" in told
     assert "It was not run for this page, so there are no times" in told
     assert "blur_xin blur_y" in told, "the price of a kernel is not that of each of its Funcs"
