@@ -14,6 +14,7 @@ from spaces.backend.exact_regions import mode_of_regions
 from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.ir.host import GlobalArray, GpuProgram, HostPart
 from spaces.backend.ir.node import walk_nodes
+from spaces.backend.lazy_value import LazyValue
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.llvm.runtime.pools import default_pool
 from spaces.backend.lowering.gpu.passes import (
@@ -22,7 +23,6 @@ from spaces.backend.lowering.gpu.passes import (
     lower_gpu_beside_empty_outputs,
     lower_gpu_cases,
 )
-from spaces.backend.once import Once
 from spaces.backend.verified import verified_for
 from spaces.constraints.devices.device import Device, GpuDevice, device
 from spaces.constraints.legality.given import check_given
@@ -149,7 +149,7 @@ def _compiled(
         compile_again=recipe.compiled,
         printed=printed,
         parts=parts,
-        beside_empty_outputs=Once(beside_empty_outputs),
+        beside_empty_outputs=LazyValue(beside_empty_outputs),
     )
     return compiled
 

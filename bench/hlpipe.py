@@ -18,7 +18,7 @@ from attrs import frozen
 
 from bench.machine import machine
 from bench.processes import Contender, ContenderFailed
-from spaces.apps.plain import all_root
+from spaces.apps.all_root import all_root
 from spaces.apps.timing import interleaved
 from spaces.backend.arguments import Arguments, Array, bind
 from spaces.backend.buffers import empty_with_steps

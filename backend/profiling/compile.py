@@ -10,13 +10,13 @@ from attrs import define, field
 
 from spaces.backend.access import AccessMode
 from spaces.backend.compile import CompiledPipeline, CpuRecipe, compile_cpu
+from spaces.backend.lazy_value import LazyValue
 from spaces.backend.llvm.codegen import entry_name, llvm_module
 from spaces.backend.llvm.counters import CounterKey, CounterTable, clock_name, table_name
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.llvm.runtime.helpers import runtime_symbols
 from spaces.backend.llvm.runtime.pools import ThreadPool, default_pool
 from spaces.backend.lowering.cpu.passes import lower, lower_cases
-from spaces.backend.once import Once
 from spaces.backend.profiling.periods import Periods, periods
 from spaces.backend.verified import verified_for
 from spaces.constraints.devices.device import CpuDevice
@@ -90,7 +90,7 @@ def compile_profiled(
     recipe = CpuRecipe(
         legal.pipeline, legal.schedule, legal.device, threads, float_mode, AccessMode.PLAIN
     )
-    plain = Once(lambda: compile_cpu(legal, threads=threads, float_mode=float_mode))
+    plain = LazyValue(lambda: compile_cpu(legal, threads=threads, float_mode=float_mode))
     compiled = CompiledPipeline(
         legal.pipeline,
         legal.schedule,

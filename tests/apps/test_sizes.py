@@ -9,7 +9,7 @@ from spaces.apps.errors import CommandError, WrongUsage
 from spaces.apps.fitting import output_ranges
 from spaces.apps.sizes import parse_size
 from spaces.model.formulas.algebra import INTEGERS, read
-from tests.examples import examples
+from tests.draw_counts import examples
 
 
 @pytest.mark.parametrize("name", ["blur", "harris", "toy_blur"])

@@ -22,7 +22,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Float32, UInt16
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES
-from tests.examples import examples
+from tests.draw_counts import examples
 
 WIDTH, HEIGHT, TERMS = 64, 32, 12
 ON_CPU, ON_GPU = ("parallel", "vectorize", "unroll"), ("gpu_blocks", "gpu_threads", "unroll")

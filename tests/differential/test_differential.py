@@ -53,7 +53,7 @@ from tests.differential.subjects import EXACT, ODD, Subject, subject
 from tests.differential.summary import Summary
 from tests.differential.test_regressions import IMAGE, PLACE, window_sum
 from tests.differential.verdict_checks import CASES_PROVEN, PROVEN, REFUTED, accepted
-from tests.examples import examples
+from tests.draw_counts import examples
 
 SEED, ALL = 20, 400
 CASES = examples(ALL, fewest=120)

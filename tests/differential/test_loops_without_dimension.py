@@ -50,7 +50,7 @@ from tests.differential.cases import Case
 from tests.differential.check import Fuzzer, refused
 from tests.differential.oracle import Oracle
 from tests.differential.subjects import EXACT, Subject
-from tests.examples import every, examples
+from tests.draw_counts import every, examples
 
 X, Y = Var("x"), Var("y")
 

@@ -16,7 +16,7 @@ from tests.differential.oracle import Oracle
 from tests.differential.schedule_constructs import schedule_constructs
 from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import subject
-from tests.examples import examples
+from tests.draw_counts import examples
 
 SEED, GROUPS, SHARED = 3, 20, 10
 NESTED = frozenset(("level: stored outside of a level",))

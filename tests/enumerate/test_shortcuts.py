@@ -16,7 +16,7 @@ from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
 from spaces.model.memo import Memo
 from tests.cpus import FOUR_CORES
-from tests.examples import is_thorough
+from tests.draw_counts import is_thorough
 
 GPU = spaces.device("sm_80")
 SMALL = 5

@@ -41,8 +41,8 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import assert_agrees, assert_same_bits, bridge
 from tests.backend.halide.random_expressions import SIZE, expressions, image_limit
-from tests.examples import examples
-from tests.strategies import schedules, stencil_pipelines
+from tests.draw_counts import examples
+from tests.drawn_pipelines import schedules, stencil_pipelines
 
 CUDA, STRICT, build = bridge.CUDA, bridge.STRICT, bridge.build
 

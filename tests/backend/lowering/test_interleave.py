@@ -33,7 +33,7 @@ from spaces.model.expressions.types import Bool, Int32, UInt8, UInt16
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.writing.text import parse_schedule
 from tests.backend.lowering.program_interpreter import run_program
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 BEGIN = Variable(Int32, "i")

@@ -18,7 +18,7 @@ from spaces.model.formulas.interval import UNBOUNDED, Interval
 from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.widened import narrowed
-from tests.examples import examples
+from tests.draw_counts import examples
 
 A, B = Variable(Int32, "a"), Variable(Int32, "b")
 OPERATORS = {"bit_and": operator.and_, "bit_or": operator.or_, "bit_xor": operator.xor}

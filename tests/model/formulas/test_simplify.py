@@ -17,7 +17,7 @@ from spaces.model.formulas.algebra import ARRAYS, evaluate, read
 from spaces.model.formulas.monotone import never_decreases, never_increases
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.simplify import Simplifier
-from tests.examples import every, examples
+from tests.draw_counts import every, examples
 
 A, B, T = Variable(Int32, "a"), Variable(Int32, "b"), Variable(Int32, "t")
 E = Variable(Int32, "out.extent.0")
