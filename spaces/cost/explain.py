@@ -115,8 +115,8 @@ class PriceDifference(ShowsCard):
         reasons: a line for each of the largest parts, until these make nine tenths of all
             differences: both costs, and the numbers of the loop nests that differ there.
         chance_of_second: the chance that the second schedule is the faster one, as far as the
-            errors of the prices are known; None if the model does not say
-            (:class:`~spaces.cost.model.UncertainModel`), or if no part differs.
+            errors of the prices are known. None if the model does not know them
+            (:class:`~spaces.cost.model.UncertainModel` does), or if no part differs.
     """
 
     model: str

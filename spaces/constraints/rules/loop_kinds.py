@@ -19,9 +19,10 @@ from spaces.model.schedules.levels import LoopOf
 from spaces.model.schedules.schedule import StageOf
 
 MAX_VECTOR_LANES = 1024
-"""The widest vector that is compiled. A 512-bit register holds 64 lanes of a byte; beyond that LLVM
-splits, in time that grows with the square: three operations on 1024 lanes take it 0.2 s, on 4096
-lanes 2 s."""
+"""The widest vector that is compiled. A 512-bit register holds 64 lanes of a byte. LLVM splits
+longer vectors, in time that grows with the square: three operations on 1024 lanes take it 0.2 s, on
+4096 lanes 2 s.
+"""
 
 MAX_UNROLLED_COPIES = 1024
 """The most copies of a stage that are compiled. LLVM takes 5 s for 1024 copies of a blur of three

@@ -21,8 +21,9 @@ from spaces.model.formulas.symbolic import SymbolicNumber, maximum, where
 STREAMS_FROM_MEMORY = 12
 """How many rows are followed at once while they come from memory. Measured with copies of 24
 million doubles in tiles of 8 values by some lines, one tile beside the other, at widths of 1500,
-3000, 3008 and 5000. With up to 8 lines a copy takes as long as line by line, with 12 a tenth
-longer, with 16 a quarter, and with 24 and more one and a half times as long, or longer.
+3000, 3008 and 5000. A copy of up to 8 lines at a time takes as long as line by line. With 12 lines
+it takes a tenth longer, with 16 a quarter longer, and with 24 and more at least one and a half
+times as long.
 """
 
 TransferPlace: TypeAlias = tuple[object, ...]

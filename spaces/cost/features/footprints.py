@@ -27,7 +27,7 @@ from spaces.model.formulas.symbolic import (
 from spaces.model.schedules.domain_order import LoopKind
 
 PAGE_BYTES = 4096
-"""Lines that are a multiple of this apart compete for the same few places of a cache: it is the
+"""Lines that are a multiple of this apart compete for the same few places of a cache. It is the
 size of a way of most first-level caches, and of the pages that make up larger caches.
 """
 

@@ -1,9 +1,9 @@
 """Costs on a GPU: Listing 1 of [S20].
 
-The cost of a group of stages that share a kernel is its arithmetic, divided by the threads that run
-at a time, plus its loads, weighted by the memory that they read. A kernel that does not fit the
-device costs infinitely much. The listing also discards kernels that keep few threads of a
-multiprocessor busy, that have partly filled warps, or that have fewer blocks than there are
+The cost of a group of stages that share a kernel is the sum of its arithmetic, divided by the
+threads that run at a time, and its loads, weighted by the memory that they read. A kernel that does
+not fit the device costs infinitely much. The listing also discards kernels that keep few threads of
+a multiprocessor busy, that have partly filled warps, or that have fewer blocks than there are
 multiprocessors. These kernels run, and some problems have no others. So here idle lanes and idle
 multiprocessors only lower the throughput. The listing looks at groups, not at whole pipelines. This
 model adds the stores for other kernels, the start of kernels and blocks, the time of a single

@@ -1,5 +1,5 @@
-"""What a kernel loads and stores, as the occupancy model counts it: loads of single threads from
-shared memory, and transactions with global and local memory, each for the threads of a warp.
+"""What a kernel loads and stores, as the occupancy model counts it. It counts loads from shared
+memory for single threads, and transactions with global and local memory for the threads of a warp.
 """
 
 from __future__ import annotations
