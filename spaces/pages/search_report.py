@@ -61,9 +61,9 @@ def search_report(
     *,
     model_name: str = "",
 ) -> SearchReport:
-    """A page about the result of a search: the least cost against time and structures, what became
-    of the structures, the costs of the best schedules by Func and cause, the decisions that matter,
-    what the best schedules share, and schedules by hand beside.
+    """A page about the result of a search. It shows the least cost against time and structures,
+    what became of the structures, and the costs of the best schedules by Func and cause. It also
+    shows the decisions that matter, what the best schedules share, and schedules by hand beside.
 
     Args:
         done: the result of the search.

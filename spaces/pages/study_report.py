@@ -46,9 +46,9 @@ class StudyReport(WrittenPage):
 
 
 def study_report(study: Study | StudyRecord) -> StudyReport:
-    """A page about a study: the fastest schedule against time and trials, what became of the
-    candidates, predictions beside measurements, the decisions that matter, what the fastest
-    schedules share, and the schedules by hand and the reference beside.
+    """A page about a study. It shows the fastest schedule against time and trials, what became of
+    the candidates, and predictions beside measurements. It also shows the decisions that matter,
+    what the fastest schedules share, and the schedules by hand and the reference beside.
 
     Args:
         study: a study, or what :func:`study_record` reads of it from a store.

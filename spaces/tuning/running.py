@@ -107,8 +107,9 @@ class StudyRun:
             self.study.search(min(seconds, TURN))
 
     def _again(self, asked: Sequence[Trial]) -> list[Trial]:
-        """The trials that are measured again with a batch: the incumbent, so that what is slower is
-        left soon and what was lucky does not stay the best; and once in each run the reference.
+        """The trials that are measured again with a batch. The incumbent is, so that slower
+        candidates are left soon and a lucky one does not stay the best; and once in each run the
+        reference is.
         """
         if not self._is_gradual or any(one.attempts for one in asked):
             return []

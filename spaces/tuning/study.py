@@ -151,9 +151,9 @@ class Study(ShowsCard):
     ) -> Study:
         """The study of a space, as the store has it; a new one if it has none.
 
-        A new study begins with the reference, the schedules of ``start``, such as one by hand, and
-        the fastest ones of earlier studies of the same pipeline at other sizes or on other
-        machines.
+        A new study begins with the reference and the schedules of ``start``, such as one by hand.
+        Then come the fastest ones of earlier studies of the same pipeline at other sizes or on
+        other machines.
 
         Args:
             store: the store.

@@ -123,9 +123,9 @@ class Space(ShowsCard):
 
     @cached_property
     def of_patterns(self) -> Self:
-        """The part of the space in which Funcs have whole patterns of loops: the space itself, or
-        the one with :meth:`Options.medium`, and with clones if it has them, if it decides loops one
-        by one.
+        """The part of the space in which Funcs have whole patterns of loops. If the space decides
+        loops one by one, this is the space of :meth:`Options.medium`, with clones if the space has
+        them; else it is the space itself.
 
         Raises:
             ValueError: a restriction names a loop that no pattern has.

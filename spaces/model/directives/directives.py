@@ -83,8 +83,8 @@ class Directives(LoopDirectives, CallDirectives):
     @directive(RFactor)
     def rfactor(self, *pairs: Name | Sequence[tuple[Name, Name]]) -> Self:
         """Reduce in two steps: ``rfactor(r.y, u)``, or ``rfactor([(r.y, u), (r.z, v)])``, makes a
-        Func ``f_intm`` of partial results, with a Var for each of these loops over RVars of the
-        selected update, which then reduces along them only. Both keep the other loops. The new
+        Func ``f_intm`` of partial results. It has a Var for each of these loops over RVars of the
+        selected update. The update then reduces along them only. Both keep the other loops. The new
         Func is selected; its reduction is its ``update(0)``.
         """
         names = tuple(loops_and_vars(pairs))

@@ -1,9 +1,9 @@
 """Expressions: the one small language of algorithms, loop bounds, formulas and rules.
 
-Every node is immutable and *interned*: building the same expression twice gives the same object,
-so equality of structure is identity, shared subexpressions stay shared, and a visitor may memoize
-on the node. ``a == b`` builds a comparison, as in Halide; the truth value of that comparison in
-Python (as needed by sets, dicts and record equality) is whether the two are the same expression.
+Every node is immutable and *interned*: building the same expression twice gives the same object. So
+equality of structure is identity, shared subexpressions stay shared, and a visitor may memoize on
+the node. ``a == b`` builds a comparison, as in Halide; the truth value of that comparison in Python
+(as needed by sets, dicts and record equality) is whether the two are the same expression.
 """
 
 from __future__ import annotations

@@ -189,10 +189,9 @@ class Instructions:
         return self._turned("sitofp", a, REAL) if self.lanes == 1 else self._real_lanes(a)
 
     def _real_lanes(self, a: Operand) -> Operand:
-        """Numbers as doubles. Most vector units lack the instruction, so small numbers become the
-        low bits of a double, and of others both halves become the low
-        bits of a double of known exponent: the high one at 2**84, the low one at 2**52. Only the
-        sum of both rounds.
+        """Numbers as doubles. Most vector units lack the instruction. So small numbers become the
+        low bits of a double. Of other numbers each half becomes the low bits of a double of known
+        exponent: the high one at 2**84, the low one at 2**52. Only the sum of both rounds.
         """
         if a.is_exact_real:
             shifted = self._turned("bitcast", self._binary("add", a, _BITS_OF_SHIFT), REAL)

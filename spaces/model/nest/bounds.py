@@ -1,8 +1,8 @@
 """Bounds inference: for each computed Func its site, its boxes and its loops [RK13 4.2].
 
-Works consumers first. The box that a Func must provide at its compute level is the union, over
-the stages that read it, of the intervals of the coordinates they read while all loops inside that
-level range over their bounds.
+Works consumers first. The box that a Func must provide at its compute level is a union over the
+stages that read it. Each stage adds the intervals of the coordinates that it reads while all loops
+inside that level range over their bounds.
 """
 
 from __future__ import annotations

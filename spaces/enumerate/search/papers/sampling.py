@@ -52,8 +52,9 @@ class HierarchicalSampling:
         greedy: the number of further samples: one pass at depth 1 that keeps one schedule.
         penalty: the share of its cost that is added to a schedule with a known bad hash, once for
             each time that the search refused representatives with this hash. [A21] gives no number.
-        lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
-            the loops around a Func are chosen anew with it; beyond it, they keep their values.
+        lattice: a limit for the choices of tile sizes of all decided Funcs together. Up to it, the
+            tile sizes of the loops around a Func are chosen anew with the Func; beyond it, they
+            keep their values.
     """
 
     width: int = 4

@@ -1,7 +1,7 @@
 """Stage-by-stage search, from the outputs backwards.
 
 As in [A21] section 4, the search decides one Func after another, consumers first, and keeps a beam
-of half-decided schedules. The search leaves out choices that [S19] section 3 proves dominated: it
+of half-decided schedules. The search leaves out choices that [S19] section 3 proves dominated. It
 stores only at the compute level or at the outermost level where windows slide, and computes nothing
 inside the loop over vectors.
 """
@@ -71,13 +71,15 @@ class Stagewise:
     13 % dearer. Restricted spaces keep all of these.
 
     Attributes:
-        width: the number of half-decided schedules that the search keeps after each Func; by
-            default 2 for GPUs while the search is quick, and else 1, where wider beams found hardly
+        width: the number of half-decided schedules that the search keeps after each Func. The
+            default is 2 for GPUs while the search is quick, and else 1: wider beams found hardly
             anything better on the apps.
-        before_sums: the number that it keeps if the next Func adds up terms, each with other loops
-            of the Func decided last: only the sum shows what the loops of its reader are worth.
-        lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
-            the loops around a Func are chosen anew with it; beyond it, they keep their values.
+        before_sums: the number that it keeps if the next Func adds up terms. Each of these has
+            other loops of the Func decided last: only the sum shows what the loops of its reader
+            are worth.
+        lattice: a limit for the choices of tile sizes of all decided Funcs together. Up to it, the
+            tile sizes of the loops around a Func are chosen anew with the Func; beyond it, they
+            keep their values.
         alike: how many of the half-decided schedules may compute and store all Funcs at the same
             levels, with the same loops of the Func decided last.
         places: how many compute levels of a Func it looks at with all store levels, and how many of

@@ -52,8 +52,8 @@ def with_guarded_updates(
     pipeline: Pipeline, function: Function, long: int, known: dict[str, Orders]
 ) -> dict[str, Orders]:
     """The orders of a Func, by name, with guards around the tails of its updates where an image
-    would be read beyond its end: instead of the known orders if the Func reads images, and beside
-    them if it reads the results of updates only.
+    would be read beyond its end. They replace the known orders if the Func reads images, and join
+    them if it reads only the results of updates.
 
     Args:
         pipeline: the pipeline.

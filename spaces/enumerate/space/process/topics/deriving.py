@@ -145,9 +145,9 @@ def derivations(state: ProcessState, kind: str) -> tuple[Derivation, ...]:
 
 
 def next_derivations(state: ProcessState, step: Derivation) -> tuple[Derivation, ...]:
-    """The derivations of the same kind that the last one makes possible: a wrapper of the wrapper;
-    clones of the producers of a clone, for it and for others; a reduction of partial results that
-    is factored again.
+    """The derivations of the same kind that the last one makes possible. A wrapper may have a
+    wrapper; producers of a clone may be cloned, for it and for others; the reduction of partial
+    results may be factored again.
     """
     pipeline = state.pipeline
     match step:

@@ -181,8 +181,8 @@ class AlignTopic:
 
 
 def _have_turns(state: ProcessState, follower: FuncSchedule, leader: FuncSchedule) -> bool:
-    """Whether a Func may be computed with another one: no Func of a group that is computed together
-    reads another Func of the group, and all groups can run one after the other.
+    """Whether a Func may be computed with another one. No Func of a group that is computed together
+    may read another Func of the group, and all groups must be able to run one after the other.
     """
     producers = state.pipeline.producers
     if follower.name in producers[leader.name] or leader.name in producers[follower.name]:
