@@ -56,7 +56,7 @@ class Worker:
     """A process that builds and runs schedules of one task. A context manager.
 
     The process leads a group. The group ends when the worker is closed or lost, and when this
-    process ends, however it ends (Linux): the kernel kills the group when nobody holds the other
+    process ends, however it ends (Linux). The kernel kills the group when nobody holds the other
     end of its pipe ``_life``. The thread that starts a worker may end before.
 
     >>> with Worker.start(task) as worker:

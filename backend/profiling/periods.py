@@ -1,9 +1,9 @@
 """Which Funcs a profiled run times, and how many of their visits.
 
 Reading the clock takes some 20 ns, twice a visit. A Func whose visits are long is timed at each
-visit; of shorter visits a part is timed, and the shortest ones are a part of the time of the Func
-in whose loops they are. So are short visits whose values go to the reader in registers: with a
-clock between them, they would go through memory.
+visit, and one whose visits are shorter at some of them. The time of the shortest visits belongs to
+the Func in whose loops they are. So are short visits whose values go to the reader in registers:
+with a clock between them, they would go through memory.
 """
 
 from __future__ import annotations
