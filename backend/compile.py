@@ -24,7 +24,7 @@ from spaces.backend.arguments import (
 from spaces.backend.arrays.given import given_arrays
 from spaces.backend.buffers import Outputs, argument_words, image_arrays
 from spaces.backend.compiled_card import CompiledCard
-from spaces.backend.exact_regions import mode_of_regions
+from spaces.backend.float_mode_of_regions import mode_of_regions
 from spaces.backend.foreign import foreign_failure, foreign_symbols
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.ir.text import program_text
@@ -39,9 +39,9 @@ from spaces.backend.llvm.runtime.helpers import runtime_symbols
 from spaces.backend.llvm.runtime.pools import ThreadPool, default_pool
 from spaces.backend.lowering.cpu.passes import beside_empty_outputs, lower, lower_cases
 from spaces.backend.preconditions import check_sizes, size_error
-from spaces.backend.verified import verified_for
+from spaces.backend.require_verified import require_verified
 from spaces.constraints.devices.device import CpuDevice, Device
-from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.argument_checks import check_given
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
@@ -298,7 +298,7 @@ def compile_cpu(
         ValueError: ``verify`` finds the schedule illegal, or judged it for a GPU; or ``threads`` is
             not between 1 and 1024.
     """
-    legal = verified_for("compile_cpu", checked, CpuDevice)
+    legal = require_verified("compile_cpu", checked, CpuDevice)
     recipe = CpuRecipe(
         legal.pipeline, legal.schedule, legal.device, threads, float_mode, access_mode
     )

@@ -28,7 +28,7 @@ from spaces.backend.halide.errors import HalideFailure, RealizationError
 from spaces.backend.halide.file.errors import HalideFileError
 from spaces.backend.halide.incoming.problems import HalideImportError
 from spaces.backend.halide.incoming.program import HalideProgram, read_hlpipe
-from spaces.backend.halide.outgoing.doors import apply
+from spaces.backend.halide.outgoing.entry_points import apply
 from spaces.backend.halide.peer import failing_as, hl, peer_type
 from spaces.backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import device

@@ -14,7 +14,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var, clamp, select
 from spaces.apps.app import App
-from spaces.apps.fitting import output_ranges
+from spaces.apps.output_ranges import output_ranges
 from spaces.apps.pictures import Array, Photograph, clipped
 from spaces.apps.pipelines.edges import edges_repeated
 from spaces.apps.sizes import OutputRanges

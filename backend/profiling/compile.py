@@ -18,7 +18,7 @@ from spaces.backend.llvm.runtime.helpers import runtime_symbols
 from spaces.backend.llvm.runtime.pools import ThreadPool, default_pool
 from spaces.backend.lowering.cpu.passes import lower, lower_cases
 from spaces.backend.profiling.periods import Periods, periods
-from spaces.backend.verified import verified_for
+from spaces.backend.require_verified import require_verified
 from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.legality.preconditions import size_preconditions
 from spaces.constraints.legality.verdict import Verdict
@@ -78,7 +78,7 @@ def compile_profiled(
     Raises:
         BatchError: an output has no estimate, which decides what is timed.
     """
-    legal = verified_for("profile", checked, CpuDevice)
+    legal = require_verified("profile", checked, CpuDevice)
     chosen = periods(legal)
     if is_specialized(legal.schedule):
         followed = tuple(cases(legal.schedule))

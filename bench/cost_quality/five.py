@@ -31,9 +31,9 @@ from bench.report import RESULTS
 from spaces.apps.files import write_text
 from spaces.cost.cpu.fitted_errors import ERRORS
 from spaces.cost.errors import PriceParts
-from spaces.enumerate.search.apart import bare
 from spaces.enumerate.search.companions import WORTH
 from spaces.enumerate.search.fastest_together import choose_together
+from spaces.enumerate.search.structure_distance import strip_factors
 
 FILE = RESULTS / "best_of_five.json"
 
@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> None:
 def priced(measured: Sequence[Timed]) -> list[Priced]:
     """The measured schedules of a pipeline, cheapest first; of one structure only the cheapest."""
     found = [
-        (sum(parts.values()), parts, one.ratio, bare(one.schedule))
+        (sum(parts.values()), parts, one.ratio, strip_factors(one.schedule))
         for one, parts in zip(measured, parts_of(measured), strict=True)
     ]
     kept: dict[object, Priced] = {}

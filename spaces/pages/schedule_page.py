@@ -32,7 +32,7 @@ from spaces.pages.graph_view import graph_view
 from spaces.pages.kernel_view import kernel_view
 from spaces.pages.nest_view import nest_view
 from spaces.pages.page import Section, whole_page
-from spaces.pages.page_head import shown_sizes, tile_row
+from spaces.pages.page_header import shown_sizes, tile_row
 from spaces.pages.proof_view import proof_view
 from spaces.pages.rule_view import rule_view
 from spaces.pages.run_view import run_view

@@ -15,7 +15,7 @@ from spaces.model.writing.text import format_schedule
 from spaces.pages.compared_text import compared_text
 from spaces.pages.decision_views import decision_sections, figure
 from spaces.pages.page import Section, whole_page
-from spaces.pages.page_head import page_head, shown_sizes
+from spaces.pages.page_header import page_header, shown_sizes
 from spaces.plots.searches.search_charts import (
     cost_by_structures,
     cost_by_time,
@@ -43,7 +43,7 @@ def search_page(record: SearchRecord) -> str:
     """The page about the result of a search."""
     pipeline = record.space.pipeline
     about = f"search for {record.space.device.name} {shown_sizes(pipeline)}".rstrip()
-    head = page_head(pipeline.name, about, _tiles(record), _warnings(record))
+    head = page_header(pipeline.name, about, _tiles(record), _warnings(record))
     return whole_page(f"{pipeline.name}: search", head, _sections(record))
 
 

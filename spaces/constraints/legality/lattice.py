@@ -13,7 +13,7 @@ from attrs import evolve
 from numpy.typing import ArrayLike, NDArray
 
 from spaces.constraints.devices.device import Device
-from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.argument_checks import check_given
 from spaces.constraints.legality.judge import (
     ask_matching,
     ask_nest,

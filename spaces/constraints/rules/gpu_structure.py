@@ -9,6 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spaces.constraints.devices.device import Device, GpuDevice, device_names
+from spaces.constraints.rules.directive_text import (
+    kind_directive,
+    level_directive,
+    placing_directive,
+    store_directive,
+)
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import (
@@ -18,12 +24,6 @@ from spaces.constraints.rules.rule import (
     own_rule,
     pipeline_rule,
     refuse,
-)
-from spaces.constraints.rules.written import (
-    kind_directive,
-    level_directive,
-    placing_directive,
-    store_directive,
 )
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.required import required

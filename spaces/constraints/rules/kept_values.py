@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.rule import Check, Undecided, proof_rule, refuse
-from spaces.constraints.rules.written import (
+from spaces.constraints.rules.directive_text import (
     fold_directive,
     hoist_directive,
     storage_bound_directive,
     store_directive,
 )
+from spaces.constraints.rules.rule import Check, Undecided, proof_rule, refuse
 
 
 @proof_rule(

@@ -7,11 +7,11 @@ import operator
 from collections.abc import Iterator
 from functools import partial, reduce
 
+from spaces.constraints.rules.directive_text import kind_directive, placing_directive
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, Quantity, call_rule, nest_rule, refuse
-from spaces.constraints.rules.written import kind_directive, placing_directive
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind

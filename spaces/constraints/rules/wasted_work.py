@@ -10,11 +10,15 @@ import operator
 from collections.abc import Iterable, Iterator
 from functools import partial, reduce
 
+from spaces.constraints.rules.directive_text import (
+    bound_directive,
+    level_directive,
+    split_directive,
+)
 from spaces.constraints.rules.gpu_kernels import kernels_of
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.rule import Check, Quantity, advice_rule, check
-from spaces.constraints.rules.written import bound_directive, level_directive, split_directive
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32

@@ -10,11 +10,11 @@ from time import monotonic
 from attrs import define, field
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.apart import bare
 from spaces.enumerate.search.events import Done, Event, Found, Improved, Scored
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.search import search
+from spaces.enumerate.search.structure_distance import strip_factors
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime, ask_clock, stopping_at
 
@@ -135,7 +135,11 @@ class PausingSearch:
     def _note(self, event: Event) -> None:
         match event:
             case Improved(best):
-                others = [one for one in self.found if bare(one.schedule) != bare(best.schedule)]
+                others = [
+                    one
+                    for one in self.found
+                    if strip_factors(one.schedule) != strip_factors(best.schedule)
+                ]
                 ranked = heapq.nsmallest(self.limits.top, [best, *others], key=lambda f: f.cost)
                 self.found = tuple(ranked)
             case Scored():

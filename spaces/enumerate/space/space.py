@@ -12,7 +12,7 @@ from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device
-from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.argument_checks import check_given
 from spaces.constraints.legality.verdict import Illegal, Verdict
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.fixed import inexact_in_fixed, mistakes_in_fixed

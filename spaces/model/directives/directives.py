@@ -25,12 +25,12 @@ from spaces.model.directives.directive_arguments import Name, loops_and_vars, na
 from spaces.model.directives.loop_directives import LoopDirectives
 from spaces.model.expressions.expr import Expr, ExprLike, Op, constant
 from spaces.model.expressions.types import Bool
+from spaces.model.schedules.argument_checks import check_pipeline, check_schedule
 from spaces.model.schedules.conditions import plain_condition
 from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.derived_schedule import with_derivation
 from spaces.model.schedules.domain_order import Split
-from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.rfactor import parted_splits
 from spaces.model.schedules.schedule import Schedule, Specialization
 from spaces.model.suggestions import suggestion

@@ -36,9 +36,9 @@ from spaces.model.formulas.extremes import (
 from spaces.model.formulas.float_quotients import float_quotient, whole_quotient
 from spaces.model.formulas.float_values import float_literal
 from spaces.model.formulas.known_forms import KnownForms
+from spaces.model.formulas.narrowing import wrapped
 from spaces.model.formulas.polynomial import Polynomial, multiples
 from spaces.model.formulas.variable_ranges import VariableRanges
-from spaces.model.formulas.widened import wrapped
 
 _ORDERED: dict[str, Callable[[Polynomial, Polynomial], tuple[Polynomial, Polynomial, int]]] = {
     # For each comparison: (lesser side, greater side, minimum gap) if it holds ("eq": if it fails).

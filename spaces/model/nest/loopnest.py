@@ -27,8 +27,8 @@ from spaces.model.nest.placement import Placement
 from spaces.model.nest.ring_buffer import ring_slot
 from spaces.model.nest.traversal import Guard, LoopVar
 from spaces.model.recursion import in_one_chunk, nesting
+from spaces.model.schedules.argument_checks import check_pipeline, check_schedule
 from spaces.model.schedules.fused_groups import Fused
-from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.schedule import MemoryType, Schedule, StageOf
 from spaces.model.showing import shown, shown_card

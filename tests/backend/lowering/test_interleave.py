@@ -14,13 +14,13 @@ from spaces.backend.ir.statements import Block, If, Store
 from spaces.backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp, Shuffle
 from spaces.backend.lowering.analyses.linear import origin_of
 from spaces.backend.lowering.cpu.interleave import interleave
-from spaces.backend.lowering.cpu.passes import lower
-from spaces.backend.lowering.cpu.turns import (
+from spaces.backend.lowering.cpu.interleaved_vectors import (
     choose_interleaving,
     interleaved,
     lanes_of_class,
     period_of,
 )
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

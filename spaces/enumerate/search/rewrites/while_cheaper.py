@@ -8,7 +8,6 @@ from typing import TypeAlias
 from attrs import evolve, frozen
 
 from spaces.enumerate.search.events import Event, Expanded, Found
-from spaces.enumerate.search.judging import is_clearly_cheaper
 from spaces.enumerate.search.rewrites.price_change import (
     price_by_nests,
     price_exactly,
@@ -21,6 +20,7 @@ from spaces.enumerate.search.rewrites.rewrite import (
     OpenNumbers,
     Rewrite,
 )
+from spaces.enumerate.search.search_steps import is_clearly_cheaper
 from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided

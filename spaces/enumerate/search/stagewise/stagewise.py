@@ -28,9 +28,9 @@ from spaces.enumerate.search.first_schedules import offer_first_incumbent
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
-from spaces.enumerate.search.stagewise.promising import price_in_phases
+from spaces.enumerate.search.stagewise.pricing_phases import price_in_phases
+from spaces.enumerate.search.stagewise.recurring_decisions import RecurringDecisions
 from spaces.enumerate.search.stagewise.refining import search_alone
-from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
 from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.state import HalfDecided, PricedWay
 from spaces.enumerate.search.stagewise.walk import Complete, last_step, names_of, walk_funcs
@@ -84,7 +84,7 @@ class Stagewise:
             levels, with the same loops of the Func decided last.
         places: how many compute levels of a Func it looks at with all store levels, and how many of
             these with all loops
-            (:func:`~spaces.enumerate.search.stagewise.promising.price_in_phases`).
+            (:func:`~spaces.enumerate.search.stagewise.pricing_phases.price_in_phases`).
         sum_places: the same for Funcs that add up terms, whose loops matter more, and for Funcs
             decided just before them.
     """

@@ -20,7 +20,7 @@ def shown_sizes(pipeline: Pipeline) -> str:
     return f"at {sizes}" if sizes else ""
 
 
-def page_head(
+def page_header(
     name: str, about: str, tiles: Iterable[tuple[str, str]], warnings: Iterable[str]
 ) -> Markup:
     """The head of a page.
