@@ -62,7 +62,7 @@ def list_transfers(features: Features) -> list[Transfer]:
     # Few buffers have several movers, so few loops need a count.
     movers = Counter((buffer, buffer == stage.func) for stage, buffer, _ in moving)
     sharing = Counter(
-        _shared(stage, buffer, loop)
+        _shared_place(stage, buffer, loop)
         for stage, buffer, loops in moving
         if movers[buffer, buffer == stage.func] > 1
         for loop in loops
@@ -74,17 +74,17 @@ def list_transfers(features: Features) -> list[Transfer]:
             resident_depth(features, buffer, buffer == stage.func),
             _places(sharing, stage, buffer, loops)
             if movers[buffer, buffer == stage.func] > 1
-            else (_alone(stage, buffer),) * len(loops),
+            else (_own_place(stage, buffer),) * len(loops),
         )
         for stage, buffer, loops in moving
     ]
 
 
-def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> TransferPlace:
+def _shared_place(stage: StageFeatures, buffer: str, loop: LoopKey) -> TransferPlace:
     return (buffer, buffer == stage.func, loop)
 
 
-def _alone(stage: StageFeatures, buffer: str) -> TransferPlace:
+def _own_place(stage: StageFeatures, buffer: str) -> TransferPlace:
     """The place of all loops that no other stage shares: a stage moves a buffer in one of them."""
     return (buffer, buffer == stage.func, stage.func, stage.index)
 
@@ -96,8 +96,8 @@ def _places(
     loops: Sequence[LoopKey],
 ) -> tuple[TransferPlace, ...]:
     """The places of a transfer of a buffer that several stages move."""
-    together = (_shared(stage, buffer, loop) for loop in loops)
-    return tuple(one if sharing[one] > 1 else _alone(stage, buffer) for one in together)
+    together = (_shared_place(stage, buffer, loop) for loop in loops)
+    return tuple(one if sharing[one] > 1 else _own_place(stage, buffer) for one in together)
 
 
 def caches(core: Core) -> Iterator[tuple[TermKind[Footprint], Cache]]:

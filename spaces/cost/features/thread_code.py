@@ -216,14 +216,14 @@ def _loaded_early(
     total: SymbolicNumber = 0
     for access in stage.work.accesses:
         if access.buffer not in private:
-            values, lines = _distinct(features, access, copies)
+            values, lines = _count_distinct(features, access, copies)
             total = total + values * _registers(features.element_bytes(access.buffer))
             if not kinds_around_storage(features, access.buffer):
                 total = total + lines * _ADDRESS
     return total
 
 
-def _distinct(
+def _count_distinct(
     features: Features, access: ReadGroup, copies: Mapping[str, SymbolicNumber]
 ) -> tuple[SymbolicNumber, SymbolicNumber]:
     """The values and the lines that the copies of some reads touch, each once."""

@@ -185,7 +185,7 @@ class OccupancyModel:
         executed: SymbolicNumber = 0.0
         least_occupancy: SymbolicNumber = 1.0
         least_threads: SymbolicNumber = float(self.device.max_threads_per_sm)
-        idle = self._idle(kernel)
+        idle = self._idle_factor(kernel)
         code = thread_code(features, (kernel.func, kernel.stage))
         needed = self._registers(kernel, code)
         available = registers_available(self.device, kernel.threads)
@@ -202,18 +202,18 @@ class OccupancyModel:
             alone = operations / workers * self.latency * self.device.sm_count
             arithmetic = arithmetic + maximum(shared, alone)
             loads, stores = self._loads(features, stage), self._stores(features, stage)
-            memory = memory + loads + stores + self._local(stage, code, available)
+            memory = memory + loads + stores + self._local_cost(stage, code, available)
             executed = executed + stage.points * instructions_of(stage)
-            arithmetic = arithmetic + self._waiting(features, stage)
+            arithmetic = arithmetic + self._waiting_time(features, stage)
             least_occupancy = minimum(least_occupancy, fraction)
             least_threads = minimum(least_threads, active)
-        memory = memory + self._fetched(code, executed)
+        memory = memory + self._fetch_cost(code, executed)
         busy = maximum(least_occupancy * least_threads, 1e-9)
         begun = self.launch * self.device.sm_count + self.block * kernel.blocks
         cost = arithmetic + memory / busy * idle + begun
         return where(fits(self.device, kernel), cost, np.inf)
 
-    def _idle(self, kernel: KernelFeatures) -> SymbolicNumber:
+    def _idle_factor(self, kernel: KernelFeatures) -> SymbolicNumber:
         """All multiprocessors over those that have a block, ``active_SMs`` of Listing 1."""
         return self.device.sm_count / minimum(maximum(kernel.blocks, 1), self.device.sm_count)
 
@@ -233,7 +233,7 @@ class OccupancyModel:
                 cost = cost + counted.loads * self.global_load / counted.together
         return cost
 
-    def _local(
+    def _local_cost(
         self, stage: StageFeatures, code: ThreadCode, available: SymbolicNumber
     ) -> SymbolicNumber:
         """The cost of accesses to local memory, where the values of the threads of a warp are
@@ -242,7 +242,7 @@ class OccupancyModel:
         accesses = local_accesses(stage, code, available)
         return accesses * self.global_load / self.device.warp_threads
 
-    def _fetched(self, code: ThreadCode, executed: SymbolicNumber) -> SymbolicNumber:
+    def _fetch_cost(self, code: ThreadCode, executed: SymbolicNumber) -> SymbolicNumber:
         """The cost to fetch the executed instructions that the cache does not hold, for all threads
         of a warp together.
         """
@@ -255,7 +255,7 @@ class OccupancyModel:
         together = stores_together(features, stage, self.device)
         return stage.points * self.global_load / together if together else 0.0
 
-    def _waiting(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
+    def _waiting_time(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """The time of atomic updates of the same element, which come one after another: one a clock
         (NVIDIA, Kepler GK110 whitepaper, 2012: atomic operations on a common address). All
         multiprocessors share the elements in global memory. Each block has its own shared memory.

@@ -85,11 +85,11 @@ def lower_bound(partial: PartialSchedule, model: CostModel) -> float:
     first = next(parts)
     bound = float(as_array(model.least(first)))
     for part in parts:
-        bound += _cheapest(state, model, part)
+        bound += _find_least_cost(state, model, part)
     return bound * _ROUNDED_DOWN
 
 
-def _cheapest(state: ProcessState, model: BoundedModel, part: Features) -> float:
+def _find_least_cost(state: ProcessState, model: BoundedModel, part: Features) -> float:
     """The least cost of a Func over all choices of its parameters; 0 if there are too many, or if a
     scalar without a default decides on it.
     """
@@ -111,7 +111,7 @@ def _final_parts(state: ProcessState) -> Iterator[Features]:
     """Features without a Func, and then with each final one (:func:`final_funcs`), in the order of
     decisions: the operations and reads of its stages are those that it has in all completions.
     """
-    entries, found = _countable(state)
+    entries, found = _select_countable(state)
     inlined = frozenset(entry.name for entry in state.entries if entry.compute.is_inline)
     decided = frozenset(entry.name for entry in state.entries)
     readers = _readers_of_images(state.pipeline, decided, inlined)
@@ -130,7 +130,7 @@ def _final_parts(state: ProcessState) -> Iterator[Features]:
             yield evolve(alone, funcs=(_with_sure_work(found, func, unsure),))
 
 
-def _countable(state: ProcessState) -> tuple[tuple[FuncSchedule, ...], Features]:
+def _select_countable(state: ProcessState) -> tuple[tuple[FuncSchedule, ...], Features]:
     """The features of the Funcs decided so far, and their entries: as many as have a loop nest
     while the others are images. A Func that is computed with an open one is alone meanwhile.
     """

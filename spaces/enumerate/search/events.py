@@ -175,7 +175,8 @@ class Done(ShowsCard):
             return card("Search", about, paragraph("No schedule was found."))
         least = self.best[0].cost
         rows = tuple(
-            (place, one.cost, *_beside(least, one.cost)) for place, one in enumerate(self.best, 1)
+            (place, one.cost, *_compare_to_least(least, one.cost))
+            for place, one in enumerate(self.best, 1)
         )
         told = Table(("", "cost", "of the best", ""), rows)
         chart = improvements_chart(self.improvements, self.seconds)
@@ -195,7 +196,7 @@ class Done(ShowsCard):
         return outline(self)
 
 
-def _beside(least: float, cost: float) -> tuple[Cell, Cell]:
+def _compare_to_least(least: float, cost: float) -> tuple[Cell, Cell]:
     """A cost over the least one, and a bar; nothing if that says nothing."""
     if not 0 < least <= cost < math.inf:
         return "", ""

@@ -174,7 +174,9 @@ class Pricer:
         """
         if not np.isfinite(costs).any():
             return costs
-        kept = self._allowed(structure, np.where(self.find_legal(structure, part), costs, np.inf))
+        kept = self._exclude_forbidden(
+            structure, np.where(self.find_legal(structure, part), costs, np.inf)
+        )
         self.board.legal += bool(np.isfinite(kept).any())
         return kept
 
@@ -224,7 +226,7 @@ class Pricer:
             )
             costs = self._costs(batch.at(columns))
             self.board.count(costs)
-            costs = self._allowed(part, np.where(legal, costs, np.inf))
+            costs = self._exclude_forbidden(part, np.where(legal, costs, np.inf))
             index = int(np.argmin(costs))
             if self.space.restricted.predicates and not np.isfinite(costs.flat[index]):
                 yield None  # the predicates refuse all
@@ -284,7 +286,9 @@ class Pricer:
         costs[np.isnan(costs)] = np.inf  # a choice without a cost is useless
         return costs
 
-    def _allowed(self, structure: Structure, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _exclude_forbidden(
+        self, structure: Structure, costs: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """The costs, infinite for choices before the first one that the predicates allow."""
         restricted = self.space.restricted
         if restricted.predicates:

@@ -208,11 +208,11 @@ class _Pass:
         if not states or name in self.task.space.kept_names:
             return [self.task.pass_fixed_func(state, names) for state in states]
         part = self.task.part(states, names)
-        options = _unlike(part, self._placements(states, names))
+        options = _drop_alike(part, self._placements(states, names))
         placed = [option.placed for option in options if option.placed is not None]
         if len(placed) == len(options) <= self.width:
             return placed
-        return self._cheapest(part, options, [], (name, "where"))
+        return self._keep_cheapest(part, options, [], (name, "where"))
 
     def _placements(
         self, states: list[HalfDecided], names: Sequence[str]
@@ -243,9 +243,9 @@ class _Pass:
         ways = (
             (way, None) for state in still_open for way in self.task.ways.list_ways(state, names)
         )
-        return self._cheapest(part, _unlike(part, ways), decided, (name, "how"))
+        return self._keep_cheapest(part, _drop_alike(part, ways), decided, (name, "how"))
 
-    def _cheapest(
+    def _keep_cheapest(
         self,
         part: Pipeline,
         options: list[_Option],
@@ -264,7 +264,7 @@ class _Pass:
             drawn = [one for bucket in buckets.values() for one in self._representatives(bucket)]
             ways = ((option, self.prices.of(part, option.way)) for option in drawn)
             priced += [_PricedOption(option, way) for option, way in ways if way is not None]
-            states = self._taken(part, priced, decided, step)
+            states = self._take_first(part, priced, decided, step)
             if not drawn:
                 break
         return states
@@ -275,7 +275,7 @@ class _Pass:
         places = sorted(self.chosen.sample(range(len(bucket)), count), reverse=True)
         return [bucket.pop(place) for place in places]
 
-    def _taken(
+    def _take_first(
         self,
         part: Pipeline,
         priced: list[_PricedOption],
@@ -319,7 +319,9 @@ class _Pass:
         return states
 
 
-def _unlike(part: Pipeline, ways: Iterable[tuple[OpenWay, HalfDecided | None]]) -> list[_Option]:
+def _drop_alike(
+    part: Pipeline, ways: Iterable[tuple[OpenWay, HalfDecided | None]]
+) -> list[_Option]:
     """The options of different structures."""
     found: dict[Schedule, tuple[OpenWay, HalfDecided | None]] = {}
     for way, placed in ways:

@@ -206,13 +206,13 @@ class Stagewise:
             ]
             ways += self._price_ways(task, part, others, decided, places)
             found = kept.keep_cheapest(task, part, ways)
-            if policy.doubts_repeats and not recurring.is_plausible(_added(states, found)):
+            if policy.doubts_repeats and not recurring.is_plausible(_added_cost(states, found)):
                 found = []
         if not found:
             found = kept.keep_cheapest(
                 task, part, self._price_ways(task, part, states, decided, places)
             )
-            recurring.note_cost(_added(states, found))
+            recurring.note_cost(_added_cost(states, found))
         if not reads_sum:  # else the sum shows which of them are good
             last = decided[-2:] if adds_up(function) else decided[-1:]
             for state in found:
@@ -238,7 +238,7 @@ class Stagewise:
         return known.add_bounded_ways(price_in_phases(ways, places, known, task.policy.compared))
 
 
-def _added(before: Sequence[HalfDecided], after: Sequence[HalfDecided]) -> float:
+def _added_cost(before: Sequence[HalfDecided], after: Sequence[HalfDecided]) -> float:
     """What the cheapest state costs more than the cheapest one before."""
     costs = [min((state.cost for state in states), default=np.inf) for states in (before, after)]
     return costs[1] - costs[0]
@@ -280,7 +280,7 @@ class _Kept:
         found: list[PricedWay] = []
         levels: set[Hashable] = set()
         ordered = sorted(ways, key=lambda way: way.cost)
-        repeated = self._repeated(ordered) if task.pricer.adds_nests else set()
+        repeated = self._find_repeated(ordered) if task.pricer.adds_nests else set()
         for number, way in enumerate(ordered):
             level = id(way.way.state.before), way.way.entry.compute
             is_next = level not in levels and len(levels) < self.numbered
@@ -319,7 +319,7 @@ class _Kept:
                 found.append(instead)
         return states
 
-    def _repeated(self, ordered: Sequence[PricedWay]) -> set[int]:
+    def _find_repeated(self, ordered: Sequence[PricedWay]) -> set[int]:
         """The places of the ways that give a Func at root the same loops as a cheaper way does
         after another state, where the search keeps only one of them. The numbers of the Func would
         be the same.

@@ -82,7 +82,7 @@ class Genetic:
     rewrites: DrawRewrite | None = None
 
     @mutants.validator
-    def _shares(self, attribute: object, value: float) -> None:
+    def _check_shares(self, attribute: object, value: float) -> None:
         if self.elites + self.crosses + value > 1 + 1e-9:
             raise ValueError(
                 f"Genetic(elites={self.elites}, crosses={self.crosses}, mutants={value}): the "
@@ -90,7 +90,7 @@ class Genetic:
             )
 
     @population.validator
-    def _some(self, attribute: object, value: int) -> None:
+    def _check_population(self, attribute: object, value: int) -> None:
         if value < 2:
             raise ValueError(f"Genetic(population={value}): a generation needs two schedules.")
 
