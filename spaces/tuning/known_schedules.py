@@ -117,7 +117,7 @@ def _by_time(store: TuningStore, studies: list[int]) -> Iterator[tuple[int, Tria
 
 
 def _reference_seconds(store: TuningStore, studies: list[int]) -> dict[int, float]:
-    """For each study the time of its reference, as these compare."""
+    """For each study a time of its reference, so that the studies compare."""
     references = {study: store.reference_digest_of(study) for study in studies}
     if len(set(references.values())) == 1:
         return dict.fromkeys(studies, 1.0)

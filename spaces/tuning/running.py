@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaces.tuning")
 
 SEARCHING = 0.2
-"""The most of the time that goes to searching, before the first measurement and beside them."""
+"""The largest share of the time that goes to searching, before the first measurement and between
+measurements.
+"""
 
 TURN = 5.0
 """The most seconds that a search goes on between two batches."""
 
 FINAL = 0.1
-"""The most of the time limit that is left for the finalists."""
+"""The largest share of the time limit that is left for the finalists."""
 
 
 @define

@@ -194,7 +194,8 @@ def summarise(
     seconds: Sequence[float], beside: Sequence[float]
 ) -> tuple[float, float, float] | None:
     """Three numbers of some runs: the upper end of the interval of their ratio, the median ratio,
-    and the median time of the reference beside them. None without runs, or if a time is no time.
+    and the median time of the reference beside them. None without runs, or if a time is not a
+    finite number above zero.
     """
     if not seconds or not all(is_time(one) for one in (*seconds, *beside)):
         return None

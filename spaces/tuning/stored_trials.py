@@ -26,7 +26,7 @@ PAGE = 16
 """How many of the fastest trials are looked for at a time."""
 
 ROWS = 256
-"""How many trials are read at a time, where all are."""
+"""How many trials are read at a time, where all are read."""
 
 _TRIALS = (
     "SELECT number, document, text, source, predicted, outcome, reason, compile_seconds, "

@@ -221,7 +221,7 @@ class Study(ShowsCard):
             self.opening = None
 
     def _set_aside(self) -> None:
-        """Gives up what ended the process that measured it again and again."""
+        """Marks trials as crashed if the process that measured them ended again and again."""
         for trial in self._trials.open(wanted=lambda attempts: attempts > ATTEMPTS):
             reason = f"The process that tunes ended {trial.attempts} times while it was measured."
             self.tell(trial, Measurement(trial.schedule, RunOutcome.CRASHED, reason))
@@ -295,7 +295,9 @@ class Study(ShowsCard):
         return waiting
 
     def _waiting(self, count: int) -> list[Trial]:
-        """So many open trials that nobody has begun; else one of those that were begun least."""
+        """Up to ``count`` open trials that nobody has begun. If there are none, one of those that
+        were begun least often.
+        """
         fresh = self._trials.open(count, lambda attempts: attempts == 0)
         apart = () if fresh else sorted(self._trials.open(), key=lambda one: one.attempts)[:1]
         return list(fresh or apart)

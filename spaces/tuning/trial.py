@@ -104,7 +104,7 @@ FINALISTS = 4
 """How many trials are measured again at most."""
 
 NEAR = 64
-"""Among how many of the fastest trials finalists are looked for."""
+"""Finalists are chosen among this many of the fastest trials."""
 
 
 def finalists(trials: Iterable[Trial] | RankedTrials, count: int = FINALISTS) -> list[Trial]:

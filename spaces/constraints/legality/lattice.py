@@ -100,8 +100,9 @@ def judged_conditions(
     exact: bool = False,
     memo: NestMemo | None = None,
 ) -> Iterator[tuple[tuple[Expr, ...], Mapping[str, float]]]:
-    """What holds of the legal members of a family: in each case of its specializations conditions
-    on factors and sizes, and the sizes that are known there. A condition on others decides nothing.
+    """What holds of the legal members of a family. Each case of its specializations has conditions
+    on factors and sizes, and the sizes that are known there. A condition on other sizes decides
+    nothing.
     """
     for asked, sizes in judged_checks(pipeline, structure, device, exact=exact, memo=memo):
         yield tuple(dict.fromkeys(item.check.holds for item in asked)), sizes

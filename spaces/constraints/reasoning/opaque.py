@@ -252,8 +252,8 @@ class Opaque:
         return variable
 
     def _end(self, node: Expr, end: Expr | None) -> Expr | None:
-        """A limit of a value as a formula: a number, or for a read, or for a whole number from
-        floats, a limit that holds at all coordinates.
+        """A limit of a value as a formula: a number, or a limit that holds at all coordinates. The
+        latter is for reads, and for whole numbers from floats.
         """
         if isinstance(end, Const):
             return constant(int(end.value), Int32)

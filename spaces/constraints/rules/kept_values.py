@@ -1,4 +1,4 @@
-"""The rule that values which a schedule keeps are shown to be there when they are read."""
+"""The rule about values that a schedule keeps: proofs show that they are there when read."""
 
 from __future__ import annotations
 

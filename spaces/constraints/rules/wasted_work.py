@@ -119,8 +119,8 @@ def whole_dimension(view: NestView, func: str) -> Iterator[Check]:
 
 
 def _walked_in_vain(view: NestView, func: str, loop: LoopVar) -> Iterator[str]:
-    """The dimensions whose region a loop does not move, though the stage that has the loop reads at
-    coordinates along them that it walks along.
+    """The dimensions of a Func along which a loop does not move the region that is computed, though
+    the stage of the loop reads there at coordinates that move with the loop.
     """
     placement = view.placement(func)
     stage = view.placement(loop.func).function.stages[loop.stage]

@@ -92,14 +92,14 @@ class Board:
         return Scored(self.structures, self.choices, self.considered, self.legal, self.pruned)
 
     def hold(self, schedule: Schedule) -> Iterator[Event]:
-        """Takes a legal schedule that there is no time to price, if there is no other."""
+        """Keeps a legal schedule that there is no time to price, if the board has no other."""
         if not self.has_schedule:
             self.held = schedule
             yield Improved(Found(np.inf, schedule))
 
     def offer(self, found: Found) -> Iterator[Event]:
-        """Takes a legal schedule into the best, if it is good enough: the cheaper of two whose
-        structures are nearer to each other than ``limits.apart``.
+        """Takes a legal schedule into the best, if it is good enough. Of two whose structures are
+        nearer to each other than ``limits.apart``, the cheaper one stays.
         """
         if not np.isfinite(found.cost):
             return

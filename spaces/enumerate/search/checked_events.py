@@ -1,4 +1,4 @@
-"""What a strategy owes: it yields events, and the last one hands over legal schedules."""
+"""Checks what a strategy yields: events, and at the end one with legal schedules."""
 
 from __future__ import annotations
 

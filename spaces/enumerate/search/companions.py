@@ -59,6 +59,6 @@ def choose_companions(pricer: Pricer) -> None:
 
 
 def _too_near(found: Sequence[Found], least: int) -> NDArray[np.bool_]:
-    """Which two of some structures differ in fewer decisions than the limits ask."""
+    """For each two structures, whether they differ in fewer than ``least`` decisions."""
     structures = [strip_factors(one.schedule) for one in found]
     return np.array([[is_nearer(one, other, least) for other in structures] for one in structures])

@@ -113,7 +113,7 @@ class Certificate:
 Ending: TypeAlias = Literal["finished", "no tried change is cheaper", "cut"]
 """How a search ended.
 
-- ``finished``: it did all that it does.
+- ``finished``: nothing is left that it would try.
 - ``no tried change is cheaper``: it tried changes of the best schedule until none made it cheaper.
   The same search with more time finds nothing more.
 - ``cut``: a limit cut it short.
@@ -197,7 +197,7 @@ class Done(ShowsCard):
 
 
 def _compare_to_least(least: float, cost: float) -> tuple[Cell, Cell]:
-    """A cost over the least one, and a bar; nothing if that says nothing."""
+    """A cost divided by the least one, and a bar; two empty cells if there is no such ratio."""
     if not 0 < least <= cost < math.inf:
         return "", ""
     return WrittenNumber(f"{cost / least:.2f}"), Share(least / cost)

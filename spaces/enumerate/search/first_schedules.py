@@ -167,8 +167,8 @@ def _legal_choices(pricer: Pricer) -> Iterator[tuple[Schedule, dict[str, int]]]:
 
 
 def _with_other_numbers(space: ScheduleSpace) -> Iterator[tuple[Schedule, dict[str, int]]]:
-    """A legal one of the first schedules with other numbers than a choice has; none if no of their
-    structures has legal numbers among the first ones of its lattice.
+    """A legal one of the first schedules, with other numbers than its choice has. None if none of
+    their structures has legal numbers among the first ones of its lattice.
     """
     for choice in UNIFORM_CHOICES[: len(UNIFORM_CHOICES) // 2]:
         structure = structure_of(_open_factors(space.start(), choice).state)

@@ -38,7 +38,7 @@ from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 
 NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
-"""Those of a schedule without parameters."""
+"""The numbers of a schedule without parameters."""
 
 REMEMBERED = 1024
 """How many structures keep their costs for the case that the search comes back to them."""
@@ -241,8 +241,8 @@ class Pricer:
         return read_parts(model, batch.features)
 
     def bound_cost(self, partial: PartialSchedule) -> float:
-        """A cost that no completion of a partial schedule is below; minus infinity if the model
-        knows none.
+        """A lower bound of the cost of all completions of a partial schedule; minus infinity if the
+        model knows none.
         """
         return lower_bound(partial, self.model)
 

@@ -26,7 +26,7 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 REWRITING = 20
-"""One in so many edits is a rewrite."""
+"""One edit in this many is a rewrite."""
 
 OPENING = 0.5
 """The share of the time limit for the search before the first edit."""

@@ -28,7 +28,8 @@ _NAME = re.compile("'([^']*)'")
 """A name in the text of a record."""
 
 _MUCH = 1.5
-"""How many times what the dearest Func costs a Func may cost that is decided without a comparison.
+"""A Func that is decided without a comparison may cost this many times as much as the dearest Func
+that was compared.
 """
 
 _PER_DOUBLING = 2

@@ -112,7 +112,7 @@ class Stagewise:
     ) -> Generator[Event, None, Complete | None]:
         """Searches in a share of the time limit, offers the cheapest schedule to the board, and
         returns the states in which every Func is decided; None if the time was over before. It is
-        the walk of this ``number`` of all ``numbers``.
+        walk ``number`` of ``numbers`` walks.
         """
         patterns = pricer.within(pricer.space.of_patterns)
         task = StageDecisions(patterns, self.lattice, pricer.board.until(share))

@@ -30,9 +30,10 @@ more Funcs a nest has, the longer each decision takes.
 """
 
 NEST = round(2 / LOSS)
-"""Nests of so many Funcs take no more of them: the next Func starts a nest of its own, if it is not
-larger than images and outputs are. Each value of that Func is then written and read once: two steps
-more beside those of so many Funcs, each of at least one step a value, so at most :data:`LOSS`.
+"""A nest of this many Funcs takes no further one. The next Func starts a nest of its own, if it is
+not larger than images and outputs are. Each value of that Func is then written and read once, which
+is two steps more. The Funcs of the nest take at least one step a value each, so the loss is at most
+:data:`LOSS`.
 """
 
 

@@ -17,8 +17,8 @@ distances, but for the ends of a boundary condition.
 def storage_along_lanes(
     args: tuple[str, ...], orders: Iterable[DomainOrder]
 ) -> tuple[tuple[str, ...], ...]:
-    """The ``storage_orders`` of a Func in which the values of a vector are neighbors; none if they
-    are without it, or if the stages have lanes along several dimensions.
+    """The ``storage_orders`` of a Func in which the values of a vector are neighbors. None if they
+    are neighbors as written, or if the stages have lanes along several dimensions.
 
     Args:
         args: the Vars of the Func.

@@ -86,8 +86,8 @@ def _fused(one: Companion, aligns: tuple[LoopAlign, ...], entry: FuncSchedule) -
 
 def joining_rules(start: ProcessState) -> Iterator[SpaceRule]:
     """What the process offers of the Funcs that may be computed with each other, if the space has
-    them: an open Func joins at most one of the Funcs decided before it, or is joined by it, and
-    that one has joined none.
+    them. An open Func shares loops with at most one Func decided before it. Either of the two may
+    join the other. The earlier one must not have joined another Func before.
     """
     if "compute_with" not in start.choices.directives:
         return
