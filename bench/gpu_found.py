@@ -51,9 +51,9 @@ CONDITIONS = f"""\
 Schedules for {GPU}, found in {SEARCHING:.0f} seconds with each of two cost models; no kernel ran.
 Of the first {FINALISTS} schedules of a search the compiler prefers those that spill nothing.
 Columns *cost* divide the cost of what is found by that of the schedule by hand, by the model of the
-search: below 1 the search is better. *Registers* are the most of a thread of any kernel, *spills*
-the bytes that a thread of each kernel stores because registers are missing, added over the kernels,
-and *compiles* the seconds of NVIDIA's compiler."""
+search: below 1 the search is better. *Registers* are the most of a thread of any kernel. *Spills*
+are the bytes that a thread stores because registers are missing, added over the kernels. *Compiles*
+are the seconds of NVIDIA's compiler."""
 """The conditions of the comparison, printed above its table."""
 
 Result = dict[str, Any]

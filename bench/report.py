@@ -364,9 +364,9 @@ def _spaces() -> str:
 
 
 QUALITY = """\
-How well a cost model ranks random schedules of an app, half of them near good ones: Spearman's
-correlation of cost and measured time / by how much the fastest of its five cheapest is slower than
-the fastest of all."""
+How well a cost model ranks random schedules of an app, half of them near good ones. A cell has
+Spearman's correlation of cost and measured time / by how much the fastest of the model's five
+cheapest is slower than the fastest of all."""
 """What the table of cost models shows, printed above it."""
 
 
@@ -386,8 +386,8 @@ def _quality() -> str:
 
 FIRST_FOUND = """\
 By how much the first schedule of a search, and the fastest of its first five, are slower than the
-fastest one known of a pipeline: of drawn schedules, those of several searches and cost models, and
-those of Halide's autoschedulers.
+fastest one known of a pipeline. Known are drawn schedules, those of several searches and cost
+models, and those of Halide's autoschedulers.
 No price and no rule of the search was chosen by the pipelines of the last row."""
 """What the table of first schedules shows, printed above it."""
 
