@@ -278,8 +278,8 @@ def _numbers(sizes: Mapping[str, Ranges]) -> dict[str, int]:
 def _image_ranges(
     program: HalideProgram, known: Mapping[str, int], extents: Sequence[int]
 ) -> Iterator[tuple[Image, Ranges]]:
-    """What outputs of known sizes need of each image, under the schedule of the program and where
-    each Func is computed whole; the usual size where that depends on the image itself or on data.
+    """What outputs of known sizes need of each image, both under the schedule of the program and if
+    each Func is computed whole. The usual size where that depends on the image itself or on data.
     """
     pipeline = program.pipeline
     nests = [loop_nest(pipeline, one) for one in (all_root(pipeline), program.schedule)]

@@ -77,9 +77,9 @@ def test_the_table_shows_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_gallery_is_summed_up_by_use_and_names_what_is_slower() -> None:
-    """Of alpha_over the fastest of Halide's takes twice as long as ours; ours of median_3x3 is
-    slower at first, and the fastest of five is not; ours of argmax_rows fails; blur_volume is
-    learned from.
+    """For alpha_over the fastest of Halide's takes twice as long as ours. For median_3x3 our first
+    is slower, and the fastest of five is not. For argmax_rows ours fails. blur_volume is learned
+    from.
     """
     best = gallery.BEST_OF_5
 

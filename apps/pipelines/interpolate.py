@@ -2,7 +2,7 @@
 of [RK13], [S19], [S20] and [A21].
 
 Method: Gortler et al., "The Lumigraph", 1996 (pull-push): colors are weighted by how opaque they
-are, averaged level by level, and a coarser level shows through wherever a finer one is not opaque.
+are, and averaged level by level. A coarser level shows through wherever a finer one is not opaque.
 """
 
 from __future__ import annotations

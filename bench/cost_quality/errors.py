@@ -2,9 +2,9 @@
 
 ``python -m bench errors`` fits :class:`~spaces.cost.errors.PriceErrors` to the apps, random
 pipelines and the pipelines of the gallery that are there to learn from, and writes
-``spaces/cost/cpu/errors.toml``. It first says how likely the measured times are, in pipelines that
-the fit left out, if the price is one part, if it has a part for each cause, and if it has all its
-parts; and if no two schedules share an error. Pipelines that only judge are not read. Nothing is
+``spaces/cost/cpu/errors.toml``. It first says how likely the measured times are in pipelines that
+the fit left out. It says so for a price of one part, with a part for each cause, and with all
+parts, and for schedules that share no error. Pipelines that only judge are not read. Nothing is
 measured.
 """
 

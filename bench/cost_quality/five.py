@@ -1,7 +1,7 @@
 """Whether five schedules chosen by the errors of prices are faster than the five cheapest.
 
 ``python -m bench five`` asks this of the measured schedules, and measures nothing. It takes each
-schedule of a pipeline in turn for the one that a search found, and, as the search does, chooses
+schedule of a pipeline in turn for the one that a search found. As the search does, it then chooses
 four of those that cost at least as much and at most :data:`WORTH` times as much; ``--within`` gives
 another limit. The regret is how much slower the fastest of the five is than the fastest of all that
 could be chosen. A pipeline counts by the mean over its schedules. Where five or fewer can be

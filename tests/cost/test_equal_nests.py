@@ -111,7 +111,7 @@ def _nest(draw: st.DrawFn, extents: Sequence[int], kinds: Sequence[str], fuses: 
 def _directives(
     draw: st.DrawFn, nest: Nest, dimensions: Sequence[str]
 ) -> tuple[str, dict[LoopPart, str]]:
-    """Directives that make a nest, and the names that they give to its loops: a split may cut the
+    """Directives that make a nest, and the names that they give to its loops. A split may cut the
     loops of a dimension anywhere, and those of a dimension may come before those of another.
     """
     names: dict[LoopPart, str] = {}

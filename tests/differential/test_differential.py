@@ -1,7 +1,7 @@
 """Differential fuzzing over some schedules; ``python -m tests.differential`` runs more.
 
-What ``verify`` calls legal lowers, compiles and computes what the reference computes; of what it
-calls illegal it names a rule; and rules that are about wrong results are seen to be right.
+What ``verify`` calls legal lowers, compiles and computes what the reference computes. Of what it
+calls illegal it names a rule. Rules about wrong results are seen to be right.
 """
 
 from __future__ import annotations

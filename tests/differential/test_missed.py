@@ -1,5 +1,6 @@
-"""Draws of the two kinds of case that a long run lacked: windows that slide along loops whose
-ranges depend on each other, and parts of GPU programs that the host computes on arrays with gaps.
+"""Draws of the two kinds of case that a long run lacked. In one, windows slide along loops whose
+ranges depend on each other. In the other, the host computes parts of GPU programs on arrays with
+gaps.
 """
 
 from __future__ import annotations
