@@ -39,11 +39,11 @@ five, beside the fastest that Halide's autoschedulers find. Numbers say how many
 Halide takes. No price and no rule of the search was chosen by the pipelines that only judge."""
 """What the table shows, printed above it."""
 
-HEADS = (
+HEADERS = (
     *("gallery", "processor", "pipelines", "geometric mean", "lowest", f"under {LOST}"),
     *("best of five: geometric mean", "lowest", f"under {LOST}"),
 )
-"""The heads of :func:`rows`."""
+"""The headers of :func:`rows`."""
 
 _NAMES = {
     Use.JUDGE: "kinds that only judge",

@@ -115,9 +115,9 @@ def means(apps: Mapping[str, Result]) -> Result:
 
 
 def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """The heads and the rows of the table."""
+    """The headers and the rows of the table."""
     names = (*MODELS, HAND)
-    heads = (
+    headers = (
         "app",
         *(f"cost by {model}" for model in MODELS),
         *(f"{what}: {name}" for what in ("registers", "spills", "compiles") for name in names),
@@ -131,7 +131,7 @@ def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[objec
     averages = (results["geometric_means"].get(model, {}) for model in MODELS)
     shown = (f"{one['mean']:.2f} of {one['apps']}" if one else "" for one in averages)
     rows.append(("geometric mean", *shown, *("" for _ in range(3 * len(names)))))
-    return heads, rows
+    return headers, rows
 
 
 def _limit(seconds: float) -> float:

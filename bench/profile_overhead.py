@@ -42,8 +42,8 @@ the ratios of all rounds, less 1, with its interval of 95 %; a profiled run may 
 {ALLOWED:.0%} more."""
 """What the table shows, printed above it."""
 
-HEADS = ("app", "plain, ms", "with counters, ms", "overhead", "Funcs timed", "within others")
-"""The heads of :func:`rows`."""
+HEADERS = ("app", "plain, ms", "with counters, ms", "overhead", "Funcs timed", "within others")
+"""The headers of :func:`rows`."""
 
 
 def measure(

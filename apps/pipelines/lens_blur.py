@@ -179,7 +179,7 @@ def _averaged(
 
 def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
     """The photograph as a left view of three planes, nearest at the bottom: the leaves, the raccoon
-    within an ellipse, and all else behind them; and the right view of the same scene.
+    within an ellipse, and all else behind them. Then the right view of the same scene.
     """
     height, width = photograph.shape[:2]
     y, x = np.mgrid[0:height, 0:width]

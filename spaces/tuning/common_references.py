@@ -33,9 +33,9 @@ class TimedStudy:
 def reference_seconds(studies: Sequence[TimedStudy]) -> dict[str, float]:
     """A time for each reference, so that references compare. Two references are connected if
     schedules were timed beside both; the ratios of these schedules then give the ratio of the two
-    times. In each group of connected references, one time is measured: that of the reference with
-    the most schedules, in the study in which it took the least time, for other programs make no run
-    faster. Infinity if there is no time.
+    times. In each group of connected references, that with the most schedules has a measured time.
+    It is from the study in which it took the least time, for other programs make no run faster.
+    Infinity if there is no time.
     """
     timed: dict[str, int] = {}
     for study in studies:

@@ -111,9 +111,9 @@ def repair(
     :data:`STARTING_OVER`.
 
     An edit changes one decision: a level, a kind of memory, a fold, a tail, the kind of a loop, a
-    factor, or the order of the loops of a stage (any order of up to four loops; of more, one loop
-    moves). An edit may also leave out a split, a fuse or a fold, split a loop that is too long for
-    its kind, or replace a wrong name. The nearest schedule changes the fewest decisions; among
+    factor, or the order of the loops of a stage. Up to four loops come in any order; of more, one
+    loop moves. An edit may also leave out a split, a fuse or a fold, split a loop that is too long
+    for its kind, or replace a wrong name. The nearest schedule changes the fewest decisions; among
     equals the fewest other than factors; then it moves factors the least, by the sum of |log2(new /
     old)|. :func:`spaces.legal_mask` judges the factors, among the numbers of
     :data:`~spaces.constraints.repairs.factors.NUMBERS`.

@@ -164,8 +164,8 @@ def _stage(loop: LoopOf) -> tuple[str, int]:
 def _left_alone(
     records: Records, path: Path, kinds: tuple[LoopKind, ...], own: range, kind: LoopKind
 ) -> Iterator[Check]:
-    """One check for each of a stage's ``own`` loops of a kind, if the loop of this kind around it
-    is fused with one of another stage, and the loop itself is not.
+    """One check for each of a stage's ``own`` loops of a kind that is not fused with a loop of
+    another stage, if the loop of this kind around it is.
     """
     loops = [path[i] for i in own if kinds[i] is kind]
     for depth, loop in enumerate(loops[1:], start=1):

@@ -60,8 +60,8 @@ class Registers:
         A register keeps a sum in a loop over its terms, if each loop inside is written out, runs
         once, or goes over terms, too. If the sums need more registers than there are, the surplus
         is stored after each term. A stage that reads other elements of its own Func stores each
-        value at once. So does a stage that computes several lines of a Func at a time, if the
-        storage of the Func lies outside the loops around it or is too large for the stack.
+        value at once. So does a stage that computes several lines of a Func at a time. That is so
+        if the storage of the Func lies outside the loops around it or is too large for the stack.
         Compilers don't know how far apart the lines are, so they may overlap.
         """
         work = stage.work

@@ -1,13 +1,14 @@
 """Costs on a GPU: Listing 1 of [S20].
 
-The cost of a group of stages that share a kernel is the sum of its arithmetic, divided by the
-threads that run at a time, and its loads, weighted by the memory that they read. A kernel that does
-not fit the device costs infinitely much. The listing also discards kernels that keep few threads of
-a multiprocessor busy, that have partly filled warps, or that have fewer blocks than there are
-multiprocessors. These kernels run, and some problems have no others. So here idle lanes and idle
-multiprocessors only lower the throughput. The listing looks at groups, not at whole pipelines. This
-model adds the stores for other kernels, the start of kernels and blocks, the time of a single
-thread, values in local memory, and code that no instruction cache holds.
+A group of stages that share a kernel has a cost of two parts, which are added. One is its
+arithmetic, divided by the threads that run at a time. The other is its loads, weighted by the
+memory that they read. A kernel that does not fit the device costs infinitely much. The listing also
+discards kernels that keep few threads of a multiprocessor busy, that have partly filled warps, or
+that have fewer blocks than there are multiprocessors. These kernels run, and some problems have no
+others. So here idle lanes and idle multiprocessors only lower the throughput. The listing looks at
+groups, not at whole pipelines. This model adds the stores for other kernels, the start of kernels
+and blocks, the time of a single thread, values in local memory, and code that no instruction cache
+holds.
 """
 
 from __future__ import annotations

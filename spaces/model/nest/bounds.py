@@ -103,7 +103,7 @@ class Bounds:
         self.given = self.pipeline
         self.simplify = Simplifier(shared=None if self.memo is None else self.memo.forms)
         for name, value in self.sizes.items():
-            self.simplify.settle(name, constant(value, Int32))
+            self.simplify.fix_value(name, constant(value, Int32))
         self.pipeline = derived(self.given, self.schedule)
         self.levels = Levels(self.pipeline, self.schedule)
         self.values = ValueBounds(self.pipeline, self.assumptions)

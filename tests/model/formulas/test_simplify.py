@@ -289,7 +289,7 @@ def test_a_limit_of_one_operand_is_no_limit_of_the_extreme() -> None:
 def test_an_extreme_of_many_is_in_normal_form_wherever_it_stands() -> None:
     def settled() -> Simplifier:
         simplify = Simplifier()
-        simplify.settle("a", constant(3, Int32))
+        simplify.fix_value("a", constant(3, Int32))
         return simplify
 
     many = fn.max(fn.max(A, B), T)

@@ -2,8 +2,8 @@
 
 The search decides one Func after another, consumers first, and keeps a beam of half-decided
 schedules. It decides a Func in two phases: where it is computed, then how it is tiled. In each
-phase the options of all schedules of the beam are grouped by the structural hashes of their loop
-nests, and only a few random representatives of each group get a cost. Several passes hash deeper
+phase the search groups the options of all schedules of the beam by the structural hashes of their
+loop nests. Only a few random representatives of each group get a cost. Several passes hash deeper
 and deeper, and avoid hashes whose representatives were dear before.
 """
 
