@@ -55,7 +55,7 @@ _TESTING = (Emulator, SanitizedEmulator)
 
 
 CALLS = 16
-"""For so many different sizes and parameters a pipeline keeps what it runs."""
+"""For this many different sizes and parameters a pipeline keeps what it runs."""
 
 
 @frozen(eq=False, repr=False)

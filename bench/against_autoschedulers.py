@@ -68,11 +68,11 @@ COMPILING = 120.0
 ROUNDS = 15
 LEAST_ROUNDS = 6
 MEASURING = 20.0
-"""Seconds after which no round begins, once there are so many."""
+"""Seconds after which no round begins, once there are :data:`LEAST_ROUNDS`."""
 
 MOVE_EVERY = 3
-"""After so many rounds each contender moves to other memory: where arrays lie, in pages and in sets
-of caches, changes the time of the same code by a tenth.
+"""After this many rounds each contender moves to other memory: where arrays lie, in pages and in
+sets of caches, changes the time of the same code by a tenth.
 """
 
 Found: TypeAlias = dict[str, Any]

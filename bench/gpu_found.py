@@ -135,7 +135,7 @@ def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[objec
 
 
 def _limit(seconds: float) -> float:
-    """The time in which a search of so many seconds must end, with the compiler."""
+    """The time in which a search of that many seconds must end, with the compiler."""
     return 6 * seconds + 2 * RANKING
 
 

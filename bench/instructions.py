@@ -48,7 +48,7 @@ UNIT = ("neighbors", "float32", 8)
 """The kernel whose time is one unit."""
 
 RUNS, REPEATS = 7, 3
-"""The least of so many times counts, each of so many calls."""
+"""The least of this many times counts, each of this many calls."""
 
 X, R = Var("x"), RDom([(0, ELEMENTS)], "r")
 PLACES = ImageParam(UInt8, 1, "places")

@@ -24,10 +24,10 @@ MEASURED = "cpu"
 """The schedule of each app."""
 
 PLACES = 4
-"""Each program runs in so many places of memory ..."""
+"""Each program runs in this many places of memory ..."""
 
 ROUNDS = 11
-"""... and in each of them so many rounds ..."""
+"""... and in each of them this many rounds ..."""
 
 SECONDS = 8.0
 """... none of them begins after this time."""

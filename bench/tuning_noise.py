@@ -189,7 +189,7 @@ def _with_runs(trial: Trial, times: TimedRounds[int], key: int) -> Trial:
 
 
 def share_of_intervals_that_hold(noise: Noise, count: int, draws: int) -> float:
-    """The share of intervals, each of so many ratios, that hold the true ratio 1."""
+    """The share of intervals, each of that many ratios, that hold the true ratio 1."""
     chosen, held = random.Random(count), 0
     for _ in range(draws):
         ratios = [noise.draw(1.0, 1.0, chosen) / noise.draw(1.0, 1.0, chosen) for _ in range(count)]

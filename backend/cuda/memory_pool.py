@@ -42,7 +42,7 @@ class MemoryPool:
     _guard: threading.Lock = field(init=False, factory=threading.Lock)
 
     def take(self, nbytes: int, stream: int = 0) -> int:
-        """The address of at least so many bytes, contents undefined, for the work of a stream."""
+        """The address of at least that many bytes, contents undefined, for the work of a stream."""
         piece = _Piece(-(-max(nbytes, 1) // GRANULE) * GRANULE, stream)
         with self._guard:
             self._take_back()

@@ -15,7 +15,7 @@ from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.devices.host_caches import described_caches
 
 TIMES = 2
-"""A buffer of so many times the largest cache takes the place of all that was there."""
+"""A buffer of this many times the largest cache takes the place of all that was there."""
 
 
 @define(eq=False)

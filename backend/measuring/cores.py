@@ -35,7 +35,8 @@ def measuring_cores(
     conditions: RunConditions, before: Sequence[int], seconds: float
 ) -> Iterator[tuple[int, ...]]:
     """Waits until no other process of this user measures on the same cores, and gives the cores;
-    none if all may be used. It waits up to so many seconds, and up to the time limit of the caller.
+    none if all may be used. It waits up to that many seconds, and up to the time limit of the
+    caller.
 
     Args:
         conditions: which cores are wanted.

@@ -14,7 +14,7 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.schedules.schedule import Schedule
 
 MOST_AHEAD = 4
-"""So many tasks wait for each machine at most: what is proposed far ahead knows few results."""
+"""How many tasks wait for each machine at most: what is proposed far ahead knows few results."""
 
 
 @define(eq=False)

@@ -49,10 +49,11 @@ MOST_WORKERS = 2
 """More processes would compile faster, but each has a copy of all inputs and storage."""
 
 SLOWEST = 20.0
-"""A run that takes so many times as long as the fastest one so far is stopped ..."""
+"""A run that takes this many times as long as the fastest one so far is stopped ..."""
 
 LEAST_LIMIT = 2.0
-"""... after so many seconds more. Both are longer by the share of the machine that others take."""
+"""... after this many seconds more. Both are longer by the share of the machine that others take.
+"""
 
 
 @define(kw_only=True)

@@ -34,7 +34,7 @@ FILE = FOLDER / "again.json"
 """The second times, in the order of the records."""
 
 STEP = 10
-"""One of so many pipelines of the gallery is measured again."""
+"""One of this many pipelines of the gallery is measured again."""
 
 
 def main(arguments: list[str]) -> None:

@@ -29,7 +29,7 @@ CHOICES = 64
 """How many choices of numbers a change has at most."""
 
 TRIES = 50
-"""After so many changes without a legal choice a walk ends where it is."""
+"""After this many changes without a legal choice a walk ends where it is."""
 
 
 class Origin(StrEnum):

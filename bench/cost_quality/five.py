@@ -38,7 +38,7 @@ from spaces.enumerate.search.structure_distance import strip_factors
 FILE = RESULTS / "best_of_five.json"
 
 MOST = 60
-"""So many schedules of a pipeline are taken, the cheapest ones."""
+"""How many schedules of a pipeline are taken, the cheapest ones."""
 
 LARGEST = 1.0
 """A larger regret counts as this one: a schedule that did not end has an infinite time."""

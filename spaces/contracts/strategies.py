@@ -21,7 +21,7 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 CUT = 4
-"""After so many structures, a search has not looked at most of the space of a test."""
+"""After this many structures, a search has not looked at most of the space of a test."""
 
 LATE = 2.0
 """Seconds by which a search may miss its time limit on a busy machine; it should be half of one."""

@@ -39,11 +39,11 @@ class Deadline:
 
     @staticmethod
     def after(seconds: float | None) -> Deadline:
-        """The deadline so many seconds from now; none for None."""
+        """The deadline that many seconds from now; none for None."""
         return Deadline(math.inf if seconds is None else monotonic() + seconds)
 
     def later(self, seconds: float) -> Deadline:
-        """The deadline so many seconds after this one."""
+        """The deadline that many seconds after this one."""
         return Deadline(self.at + seconds)
 
     @property

@@ -33,7 +33,7 @@ _ON_GPUS = (sentences.KERNEL,)
 """What says something only between two schedules for GPUs."""
 
 _MOST = 24
-"""The page has a sentence for so many Funcs; the table has all."""
+"""The page has a sentence for this many Funcs; the table has all."""
 
 
 def difference_view(first: Compared, second: Compared, names: tuple[str, str]) -> Markup:

@@ -8,7 +8,7 @@ from spaces.markup.element import Markup, joined, tag
 from spaces.model.algorithm.pipeline import Pipeline
 
 _BUFFERS = 8
-"""So many buffers are named with their sizes."""
+"""How many buffers are named with their sizes."""
 
 
 def shown_sizes(pipeline: Pipeline) -> str:

@@ -46,7 +46,7 @@ _MARGIN = 2_000
 """Bytes that the frame of the code itself takes."""
 
 _FITS = 30
-"""The picture of so many Funcs is scaled to the width of its column; a larger one scrolls."""
+"""The picture of this many Funcs is scaled to the width of its column; a larger one scrolls."""
 
 _PREFIXES = ("a", "b")
 """The first letters of the ids of each side."""
@@ -54,7 +54,7 @@ _PREFIXES = ("a", "b")
 _BADGES = {True: "legal", False: "illegal"}
 
 _LEAST_CODE = 8_000
-"""A page without room for so many bytes of code has none."""
+"""A page without room for this many bytes of code has none."""
 
 
 @frozen

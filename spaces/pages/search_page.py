@@ -27,16 +27,16 @@ from spaces.plots.searches.search_decisions import search_decisions
 from spaces.plots.searches.search_record import PricedSchedule, SearchRecord
 
 _LISTED = 15
-"""So many of the schedules are listed with their texts."""
+"""How many of the schedules are listed with their texts."""
 
 _BESIDE = 6
-"""The costs of so many schedules stand beside each other."""
+"""The costs of this many schedules stand beside each other."""
 
 _BY_HAND = 2
-"""So many of these are by hand."""
+"""How many of these are by hand."""
 
 _ROWS = 15
-"""So many Funcs, and causes, have a row."""
+"""How many Funcs, and causes, have a row."""
 
 
 def search_page(record: SearchRecord) -> str:

@@ -27,7 +27,7 @@ from spaces.tuning.sources import REFERENCE, START
 from spaces.tuning.trial import Trial
 
 _LISTED = 15
-"""So many of the fastest trials, and of those that failed, are listed."""
+"""How many of the fastest trials, and of those that failed, are listed."""
 
 
 def study_page(record: StudyRecord) -> str:

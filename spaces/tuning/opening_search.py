@@ -112,7 +112,7 @@ class OpeningSearch:
         return self._search.found[0].schedule if self._search.found else None
 
     def advance(self, seconds: float, look: Callable[[], None] = lambda: None) -> None:
-        """Lets it go on for so many seconds, or until it ends.
+        """Lets it go on for that many seconds, or until it ends.
 
         Args:
             seconds: the most it takes.

@@ -34,7 +34,7 @@ FINAL = 0.1
 
 @define
 class StudyRun:
-    """A run of a study until its time is over or it has so many results.
+    """A run of a study until its time is over or it has that many results.
 
     Attributes:
         study: the study.

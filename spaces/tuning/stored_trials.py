@@ -296,7 +296,7 @@ class StoredTrials(LeasedStudies):
         return int(count)
 
     def ranked_numbers(self, study: int, place: int, count: int) -> list[int]:
-        """The numbers of so many trials with times from a place on; the fastest is at place 0."""
+        """The numbers of that many trials with times from a place on; the fastest is at place 0."""
         rows = self._file.rows(
             "SELECT number FROM trials WHERE study = ? AND upper IS NOT NULL "
             "ORDER BY upper, ratio, number LIMIT ? OFFSET ?",

@@ -303,7 +303,7 @@ class Study(ShowsCard):
         return list(fresh or apart)
 
     def search(self, seconds: float) -> None:
-        """Lets the search of the study go on for so many seconds, keeps where it stops, and
+        """Lets the search of the study go on for that many seconds, keeps where it stops, and
         proposes what it has found.
         """
         if self.opening is not None:
@@ -457,8 +457,8 @@ class Study(ShowsCard):
         callbacks: Iterable[Callback] = (),
         phase: Callable[[str], None] = lambda what: None,
     ) -> Trial | None:
-        """Asks, measures and tells until the time is over, the study has so many results, or Ctrl-C
-        stops it. Results are kept one by one, as soon as they are known.
+        """Asks, measures and tells until the time is over, the study has that many results, or
+        Ctrl-C stops it. Results are kept one by one, as soon as they are known.
 
         With a :class:`GradualMeasurer`, such as :class:`LocalMeasurer`, the fastest trial so far
         takes part in each batch, and at the end those that may be the fastest are measured again

@@ -108,7 +108,7 @@ NEAR = 64
 
 
 def finalists(trials: Iterable[Trial] | RankedTrials, count: int = FINALISTS) -> list[Trial]:
-    """The trials that may be the fastest one, by their intervals: at most so many, the fastest
+    """The trials that may be the fastest one, by their intervals: at most that many, the fastest
     first. It is a list of one if no other one may be the fastest.
     """
     ranked = fastest(trials)[:NEAR]

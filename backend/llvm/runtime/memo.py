@@ -71,7 +71,7 @@ class _Memo(GuardedModule):
         self.compare = declare("memcmp", I32, POINTER, POINTER, I64)
 
     def move(self, body: Body, to: Value, source: Value, size: Value) -> None:
-        """Copies so many bytes from a source to another place."""
+        """Copies that many bytes from a source to another place."""
         body.builder.call(self.copy, [to, source, size])
 
     def push(self, body: Body, entry: Value) -> None:

@@ -22,8 +22,8 @@ _REGISTERS, _WIDE_REGISTERS = 16, 32
 """The vector registers of a core, and those of a core with vectors of 512 bits."""
 
 WRITTEN_OUT = 8
-"""Compilers write out a loop of up to so many iterations if they know their number. A loop of fewer
-iterations costs less to enter.
+"""Compilers write out a loop of up to this many iterations if they know their number. A loop of
+fewer iterations costs less to enter.
 """
 
 

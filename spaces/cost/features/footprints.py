@@ -326,7 +326,7 @@ def room_of_rows(
     apart: tuple[int, ...],
 ) -> SymbolicNumber:
     """The lines that each row of a part of a buffer takes at least in a cache that does not spread
-    lines evenly. Rows whose addresses are so many lines apart leave the lines between unused.
+    lines evenly. Rows whose addresses are that many lines apart leave the lines between unused.
 
     Args:
         extents: those of the part, the innermost first.

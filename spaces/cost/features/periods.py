@@ -16,7 +16,7 @@ class Period:
     """How a value changes with a variable.
 
     Attributes:
-        length: after so many steps of the variable, the value has changed by ``rise``.
+        length: after this many steps of the variable, the value has changed by ``rise``.
         rise: 0 for a value that does not change, or changes unevenly; None for a multiple of a
             size, which may be any number.
     """

@@ -275,7 +275,7 @@ class Totals:
 
 
 def _middle_iterations(loop: LoopVar, count: int) -> list[Expr]:
-    """So many iterations of a loop from the middle on, none beyond its end."""
+    """``count`` iterations of a loop from the middle on, none beyond its end."""
     if isinstance(loop.extent, Const):
         trips = int(loop.extent.value)
         count = min(count, max(trips - 1, 1))

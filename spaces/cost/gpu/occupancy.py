@@ -175,7 +175,7 @@ class OccupancyModel:
     def _fraction(
         self, threads: SymbolicNumber, shared_bytes: SymbolicNumber, needed: SymbolicNumber
     ) -> SymbolicNumber:
-        """Occupancy if each thread needs so many registers."""
+        """Occupancy if each thread needs that many registers."""
         registers = minimum(needed, self.device.registers_per_sm // maximum(threads, 1))
         most = minimum(registers, self.device.max_registers_per_thread)
         return occupancy_fractions(self.device, threads, most, shared_bytes)

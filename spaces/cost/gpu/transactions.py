@@ -45,7 +45,7 @@ class CountedLoads:
 
     Attributes:
         loads: those of all threads.
-        together: so many of them one transaction with global memory serves.
+        together: how many of them one transaction with global memory serves.
         is_shared: whether they read shared memory.
     """
 

@@ -33,7 +33,7 @@ from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, whe
 from spaces.model.schedules.domain_order import LoopKind
 
 _BITS = 32
-"""The operations of peak rates are of so many bits."""
+"""The operations of peak rates are of this many bits."""
 
 WORD_BYTES = 4
 """The bytes that a thread moves between a register and local memory at once."""

@@ -77,7 +77,7 @@ class Board:
             raise OutOfTime
 
     def count(self, costs: NDArray[np.float64], structures: int = 1) -> None:
-        """Counts the costs of the choices of so many further structures."""
+        """Counts the costs of the choices of that many further structures."""
         self._is_priced |= bool(np.isfinite(costs).any())
         self.choices += costs.size
         self.structures += structures

@@ -102,8 +102,8 @@ class Certificate:
 
     Attributes:
         bound: no schedule of the space costs less.
-        proven: so many of the best schedules are certainly the cheapest ones. A schedule that costs
-            less than the last of them differs from one of them only in split factors.
+        proven: this many of the best schedules are certainly the cheapest ones. A schedule that
+            costs less than the last of them differs from one of them only in split factors.
     """
 
     bound: float

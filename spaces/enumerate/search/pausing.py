@@ -63,7 +63,7 @@ class PausingSearch:
     _thread: threading.Thread | None = field(init=False, default=None, repr=False)
 
     def advance(self, seconds: float, look: Callable[[], None] = lambda: None) -> None:
-        """Lets the search go on for so many seconds, or until it ends.
+        """Lets the search go on for that many seconds, or until it ends.
 
         Args:
             seconds: the time.
@@ -94,7 +94,7 @@ class PausingSearch:
             raise self._error
 
     def _await_rest(self, seconds: float | None) -> bool:
-        """Waits until the thread rests, at most so many seconds; returns whether it does."""
+        """Waits until the thread rests, at most that many seconds; returns whether it does."""
         with self._turn:
             return self._turn.wait_for(lambda: self._rests, seconds)
 

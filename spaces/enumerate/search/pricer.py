@@ -254,8 +254,8 @@ class Pricer:
     def _price(
         self, structure: Structure, part: Pipeline | None, structures: int
     ) -> NDArray[np.float64]:
-        """The costs of the choices of a structure; the funnel counts so many structures. It counts
-        a structure each time, so that a search takes the same way with and without a memory.
+        """The costs of the choices of a structure; the funnel counts that many structures. It
+        counts a structure each time, so that a search takes the same way with and without a memory.
         """
         pipeline = self.space.pipeline if part is None else part
         key = structure.schedule, pipeline, tuple(structure.menus.items())

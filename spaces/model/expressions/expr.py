@@ -635,7 +635,7 @@ def cast(to: Type | str, value: ExprLike) -> Expr:
 
 
 _NODES_A_LOOK = 128
-"""A walk asks the clock once for so many nodes."""
+"""A walk asks the clock once for this many nodes."""
 
 
 def walk(*roots: Expr, known: Container[Expr] = ()) -> Iterator[Expr]:

@@ -27,7 +27,7 @@ LANES = 4
 
 
 def declarations(lanes: int) -> str:
-    """The functions of LLVM that the instructions on so many lanes call."""
+    """The functions of LLVM that the instructions on that many lanes call."""
     whole, real = _type(NUMBER, lanes), _type(REAL, lanes)
     of_whole, of_real = _suffix(NUMBER, lanes), _suffix(REAL, lanes)
     return "".join(

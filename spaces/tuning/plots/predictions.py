@@ -19,7 +19,7 @@ _LEAST_ODD = 1.25
 """A trial that is wrong by less than this factor is not odd."""
 
 _SPREADS = 3.0
-"""An odd trial is wrong by more than so many times the usual error."""
+"""An odd trial is wrong by more than this many times the usual error."""
 
 _REASONS = 2
 """How many decisions of an odd trial are named."""

@@ -25,7 +25,7 @@ TRIES = 120
 """How often a Func is decided again, at most."""
 
 RELUCTANCE = 200
-"""Of the ways that the plainest rest makes illegal, one in so many is accepted."""
+"""Of the ways that the plainest rest makes illegal, one in this many is accepted."""
 
 
 def random_way(start: PartialSchedule, chosen: random.Random) -> tuple[Schedule, Fraction] | None:

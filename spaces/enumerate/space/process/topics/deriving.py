@@ -20,7 +20,7 @@ from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.schedule import Schedule, StageOf
 
 LONG = 256
-"""From so many terms on an update with a single RVar is factored in parts."""
+"""From this many terms on an update with a single RVar is factored in parts."""
 
 
 def _wrappers(state: ProcessState) -> Iterator[Wrap]:
@@ -73,7 +73,7 @@ def _factorings_of(state: ProcessState, function: Function) -> Iterator[RFactor]
 
 
 def _in_parts(func: str, update: int, rvar: str, extent: int) -> RFactor:
-    """An update with one partial result for every so many terms. There are about as many partial
+    """An update with one partial result for each group of terms. There are about as many partial
     results as each has terms, so to combine them takes no longer than to make one.
     """
     parts = 1 << round(math.log2(extent) / 2)
