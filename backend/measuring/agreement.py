@@ -22,7 +22,7 @@ side, and the result may be the index of a table.
 """
 
 NEAR_SHARE = 0.05
-"""The share of values that may differ so far."""
+"""The share of values that may differ by that much."""
 
 DECIDED_OTHERWISE = 1e-5
 """The share of values that may be any others if integers or truth values are computed from floats:

@@ -31,7 +31,7 @@ class CacheFlush:
 
     @staticmethod
     def of(device: CpuDevice) -> CacheFlush:
-        """One for the cores that this process may use now."""
+        """A flush of the caches of the cores that this process may use now."""
         described = (one.bytes for one in described_caches().levels.values())
         largest = max(device.l1_bytes, device.l2_bytes, device.l3_bytes, *described)
         cores = tuple(sorted(os.sched_getaffinity(0))) if sys.platform == "linux" else ()

@@ -146,7 +146,8 @@ class Bounds:
     @cached_property
     def hoisted(self) -> dict[str, tuple[Expr, ...]]:
         """The extents of the memory of each Func that is hoisted out of loops: the most that it
-        takes in any of their iterations. Where none is known, as many as in each, whatever it is.
+        takes in any of their iterations. Where no such limit is known, the extents in one
+        iteration.
         """
         return {
             name: self._hoisted_extents(name, allocation.extents)
@@ -347,8 +348,8 @@ class Bounds:
             self._number(group, self.memo)
 
     def _number(self, group: tuple[str, ...], memo: KnownBounds) -> None:
-        """New numbers for the placements of Funcs whose loops are fused now: those of all of them
-        before say what the loops are.
+        """New numbers for the placements of Funcs whose loops are fused now. The numbers that all
+        of them had before determine the loops.
         """
         before = tuple((name, self.numbers[name]) for name in group)
         for name in group:

@@ -112,7 +112,7 @@ def _moves(interval: Interval, loop: LoopVar) -> bool:
 
 
 def _later(interval: Interval, window: Slide, simplify: Simplifier) -> Interval:
-    """What an iteration that is not the first still has to compute after all before it."""
+    """What an iteration other than the first has to compute beyond what earlier ones computed."""
     low, high, loop = interval.min, interval.max, window.loop
     if low is None or high is None:
         return interval
