@@ -1,1 +1,3 @@
-"""Pipelines of the literature, their hand-written schedules, and the command line."""
+"""Pipelines of the literature with their hand-written schedules, the gallery that cost models learn
+from, and the command line.
+"""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import field, frozen
 
-from spaces.apps.fitting import output_ranges
+from spaces.apps.output_ranges import output_ranges
 from spaces.apps.pictures import Array, Photograph, photographed, stretched
 from spaces.apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spaces.apps.app import App
 from spaces.apps.errors import WrongUsage
 from spaces.apps.gallery.catalog import GALLERY
-from spaces.apps.loading import (
+from spaces.apps.user_functions import (
     brief,
     functions_of,
     is_file_name,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from spaces.apps.all_root import all_root
 from spaces.apps.catalog import APPS
 from spaces.apps.command_line.checking import checked
 from spaces.apps.command_line.console import heading, line, table
@@ -18,7 +19,6 @@ from spaces.apps.errors import CommandError
 from spaces.apps.files import write_picture, write_text
 from spaces.apps.photographs import photograph
 from spaces.apps.pictures import Array, to_array
-from spaces.apps.plain import all_root
 from spaces.apps.sizes import at_size
 from spaces.apps.timing import interleaved
 from spaces.backend.compile import CompiledPipeline, compile_cpu

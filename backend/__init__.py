@@ -1,1 +1,3 @@
-"""Lowering of a pipeline and its schedule to CPU and CUDA code, and running it."""
+"""Code for CPUs and GPUs: lowering, printing, compiling, running and measuring it; the NumPy
+reference; and the bridge to Halide.
+"""

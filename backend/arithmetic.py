@@ -7,8 +7,8 @@ All operands have one dtype, and the result keeps it: nothing is promoted, float
 - Integer ``div`` rounds so that the remainder ``mod`` lies in ``[0, abs(divisor))``; both are 0
   for a zero divisor; the smallest integer divided by -1 wraps to itself.
 - Float ``mod`` is ``a - b * floor(a / b)``.
-- ``min`` is ``a if a < b else b`` and ``max`` is ``a if a > b else b``, which gives ``b`` where
-  either is NaN or both are zeros (the x86 instructions, as in Halide with strict_float).
+- ``min`` is ``a if a < b else b`` and ``max`` is ``a if a > b else b``. Both give ``b`` where
+  either is NaN or both are zeros: they are the x86 instructions, as in Halide with strict_float.
 - Booleans are one-bit integers: ``add`` and ``sub`` are exclusive or, a cast to bool keeps the
   lowest bit.
 - A shift by the width of the type or more gives 0, or copies of the sign bit; a negative amount

@@ -24,11 +24,12 @@ from spaces.backend.arguments import (
 from spaces.backend.arrays.given import given_arrays
 from spaces.backend.buffers import Outputs, argument_words, image_arrays
 from spaces.backend.compiled_card import CompiledCard
-from spaces.backend.exact_regions import mode_of_regions
+from spaces.backend.float_mode_of_regions import mode_of_regions
 from spaces.backend.foreign import foreign_failure, foreign_symbols
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.ir.text import program_text
 from spaces.backend.ir.walk import messages
+from spaces.backend.lazy_value import LazyValue
 from spaces.backend.llvm.accesses import OUTSIDE, reported_access
 from spaces.backend.llvm.c_header import pipeline_header
 from spaces.backend.llvm.codegen import entry_name, llvm_module, report_words
@@ -37,11 +38,10 @@ from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.llvm.runtime.helpers import runtime_symbols
 from spaces.backend.llvm.runtime.pools import ThreadPool, default_pool
 from spaces.backend.lowering.cpu.passes import beside_empty_outputs, lower, lower_cases
-from spaces.backend.once import Once
 from spaces.backend.preconditions import check_sizes, size_error
-from spaces.backend.verified import verified_for
+from spaces.backend.require_verified import require_verified
 from spaces.constraints.devices.device import CpuDevice, Device
-from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.argument_checks import check_given
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
@@ -80,7 +80,7 @@ class CompiledPipeline(CompiledCard):
     _recipe: CpuRecipe
     _stages: Mapping[str, LoopProgram]
     _module: CompiledModule
-    _complete: Once[CompiledPipeline] | None
+    _complete: LazyValue[CompiledPipeline] | None
     """The code for all calls; None if this code is it. This code is for calls in which each output
     has elements.
     """
@@ -298,7 +298,7 @@ def compile_cpu(
         ValueError: ``verify`` finds the schedule illegal, or judged it for a GPU; or ``threads`` is
             not between 1 and 1024.
     """
-    legal = verified_for("compile_cpu", checked, CpuDevice)
+    legal = require_verified("compile_cpu", checked, CpuDevice)
     recipe = CpuRecipe(
         legal.pipeline, legal.schedule, legal.device, threads, float_mode, access_mode
     )
@@ -369,7 +369,7 @@ def _compiled(
     pool = default_pool() if recipe.threads is None else ThreadPool(recipe.threads)
 
     def compiled(
-        stages: Mapping[str, LoopProgram], complete: Once[CompiledPipeline] | None
+        stages: Mapping[str, LoopProgram], complete: LazyValue[CompiledPipeline] | None
     ) -> CompiledPipeline:
         program = list(stages.values())[-1]
         text = llvm_module(program, mode_of_regions((program,), recipe.float_mode), mode)
@@ -382,4 +382,4 @@ def _compiled(
     def for_all_calls() -> CompiledPipeline:
         return compiled(beside_empty_outputs(stages, pipeline, schedule, mode), None)
 
-    return compiled(stages, Once(for_all_calls) if len(pipeline.outputs) > 1 else None)
+    return compiled(stages, LazyValue(for_all_calls) if len(pipeline.outputs) > 1 else None)

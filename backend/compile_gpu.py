@@ -10,10 +10,11 @@ from attrs import evolve, frozen
 from spaces.backend.access import AccessMode
 from spaces.backend.cuda.host_part import HostFunction, compile_host_part
 from spaces.backend.cuda.printer import PrintedProgram, print_kernels
-from spaces.backend.exact_regions import mode_of_regions
+from spaces.backend.float_mode_of_regions import mode_of_regions
 from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.ir.host import GlobalArray, GpuProgram, HostPart
 from spaces.backend.ir.node import walk_nodes
+from spaces.backend.lazy_value import LazyValue
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.llvm.runtime.pools import default_pool
 from spaces.backend.lowering.gpu.passes import (
@@ -22,10 +23,9 @@ from spaces.backend.lowering.gpu.passes import (
     lower_gpu_beside_empty_outputs,
     lower_gpu_cases,
 )
-from spaces.backend.once import Once
-from spaces.backend.verified import verified_for
+from spaces.backend.require_verified import require_verified
 from spaces.constraints.devices.device import Device, GpuDevice, device
-from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.argument_checks import check_given
 from spaces.constraints.legality.preconditions import Precondition, size_preconditions
 from spaces.constraints.legality.verdict import Verdict
 from spaces.constraints.legality.verify import verify
@@ -61,7 +61,7 @@ def compile_gpu(
         ValueError: ``verify`` finds the schedule illegal, or judged it for a CPU; or no GPU is
             called ``arch``.
     """
-    legal = verified_for("compile_gpu", checked, GpuDevice)
+    legal = require_verified("compile_gpu", checked, GpuDevice)
     target = _gpu("compile_gpu", arch or legal.device.name)
     recipe = GpuRecipe(
         legal.pipeline, legal.schedule, legal.device, target.name, float_mode, access_mode
@@ -149,7 +149,7 @@ def _compiled(
         compile_again=recipe.compiled,
         printed=printed,
         parts=parts,
-        beside_empty_outputs=Once(beside_empty_outputs),
+        beside_empty_outputs=LazyValue(beside_empty_outputs),
     )
     return compiled
 

@@ -9,7 +9,7 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.showing import few_lines
 
 _SHOWN = 6
-"""A card shows so many conditions on sizes."""
+"""How many conditions on sizes a card shows."""
 
 
 class CompiledCard(ShowsCard):

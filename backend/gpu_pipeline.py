@@ -32,13 +32,13 @@ from spaces.backend.cuda.sanitizers import SanitizedEmulator
 from spaces.backend.gpu_arrays import GpuArrays
 from spaces.backend.ir.host import GpuProgram
 from spaces.backend.ir.text import program_text
+from spaces.backend.lazy_value import LazyValue
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.lowering.gpu.passes import (
     GPU_PASSES,
     gpu_stages,
 )
 from spaces.backend.lowering.passes import START
-from spaces.backend.once import Once
 from spaces.backend.preconditions import check_sizes, size_error
 from spaces.constraints.legality.preconditions import Precondition
 from spaces.model.algorithm.pipeline import Pipeline
@@ -55,7 +55,7 @@ _TESTING = (Emulator, SanitizedEmulator)
 
 
 CALLS = 16
-"""For so many different sizes and parameters a pipeline keeps what it runs."""
+"""For this many different sizes and parameters a pipeline keeps what it runs."""
 
 
 @frozen(eq=False, repr=False)
@@ -83,7 +83,7 @@ class GpuPipeline(CompiledCard):
     """What a copy in another process calls: it verifies and compiles the pipeline there."""
     _printed: PrintedProgram
     _parts: Mapping[str, HostFunction]
-    _beside_empty_outputs: Once[GpuPipeline]
+    _beside_empty_outputs: LazyValue[GpuPipeline]
     """The pipeline for calls in which some outputs are empty and others are not."""
     _unset: frozenset[str] = field(init=False)
     """The arrays of outputs that a call writes wholly: their values before do not count."""

@@ -68,11 +68,11 @@ COMPILING = 120.0
 ROUNDS = 15
 LEAST_ROUNDS = 6
 MEASURING = 20.0
-"""Seconds after which no round begins, once there are so many."""
+"""Seconds after which no round begins, once there are :data:`LEAST_ROUNDS`."""
 
-SETTLED = 3
-"""After so many rounds each contender moves to other memory: where arrays lie, in pages and in sets
-of caches, changes the time of the same code by a tenth.
+MOVE_EVERY = 3
+"""After this many rounds each contender moves to other memory: where arrays lie, in pages and in
+sets of caches, changes the time of the same code by a tenth.
 """
 
 Found: TypeAlias = dict[str, Any]
@@ -151,7 +151,7 @@ def _in_turns(contenders: list[Contender], measuring: float) -> dict[str, list[f
         if number >= LEAST_ROUNDS and time.monotonic() - start > measuring:
             break
         for one in order.sample(contenders, len(contenders)):
-            if number and number % SETTLED == 0:
+            if number and number % MOVE_EVERY == 0:
                 one.ask(_move, seconds=COMPILING)
             times[one.name].append(one.ask(_timed, seconds=COMPILING) * 1e3)
     return times

@@ -96,10 +96,10 @@ def over_ours(found: Found, name: str, number: str) -> float | None:
 
 
 def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """The heads and the rows of the table."""
+    """The headers and the rows of the table."""
     names = (OURS, *GPU_AUTOSCHEDULERS)
     columns = [(name, number) for number in COMPARED for name in GPU_AUTOSCHEDULERS]
-    heads = (
+    headers = (
         "app",
         *(f"{'our search' if name == OURS else name}, s" for name in names),
         *(f"{number}: {name} / ours" for name, number in columns),
@@ -115,7 +115,7 @@ def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[objec
     averages = (means.get(f"{name}, {number}") for name, number in columns)
     shown = (one and f"{one['over ours']:.2f} of {one['apps']}" for one in averages)
     rows.append(("geometric mean", *("" for _ in names), *shown, *("" for _ in names)))
-    return heads, rows
+    return headers, rows
 
 
 def _ratio(found: Found, name: str, number: str) -> str:

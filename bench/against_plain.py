@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.contenders import pipeline_of, program, searched, written
-from spaces.apps.plain import all_root
+from spaces.apps.all_root import all_root
 from spaces.apps.timing import interleaved
 from spaces.model.schedules.schedule import Schedule
 

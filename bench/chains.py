@@ -127,8 +127,8 @@ class _Clock:
 
 def table(found: Mapping[str, Any]) -> str:
     """The results of :func:`measure` as Markdown."""
-    heads = ("chain", "space", "Funcs", *(f"{part}, s" for part in PARTS), "cost / at root")
-    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    headers = ("chain", "space", "Funcs", *(f"{part}, s" for part in PARTS), "cost / at root")
+    lines = [f"| {' | '.join(headers)} |", f"|{' --- |' * len(headers)}"]
     for chain, spaces_of in found.items():
         for options, lengths in spaces_of.items():
             for length, one in lengths.items():

@@ -41,7 +41,7 @@ SECONDS = 4.0
 FAILING = 0.1
 """The share of the tasks that fail."""
 LEAVING = 10.0
-"""Every so many seconds a machine leaves, and another one comes."""
+"""Every this many seconds a machine leaves, and another one comes."""
 SHARE, LOSSES = 2, 3
 """The defaults of ``DaskMeasurer``."""
 ROUNDS = 15

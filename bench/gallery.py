@@ -35,15 +35,15 @@ LOST = 0.95
 
 WHAT = """\
 The first schedule that our search finds for pipelines of the gallery, and the fastest of its first
-five, beside the fastest that Halide's autoschedulers find: how many times as long Halide takes. No
-price and no rule of the search was chosen by the pipelines that only judge."""
+five, beside the fastest that Halide's autoschedulers find. Numbers say how many times as long
+Halide takes. No price and no rule of the search was chosen by the pipelines that only judge."""
 """What the table shows, printed above it."""
 
-HEADS = (
+HEADERS = (
     *("gallery", "processor", "pipelines", "geometric mean", "lowest", f"under {LOST}"),
     *("best of five: geometric mean", "lowest", f"under {LOST}"),
 )
-"""The heads of :func:`rows`."""
+"""The headers of :func:`rows`."""
 
 _NAMES = {
     Use.JUDGE: "kinds that only judge",

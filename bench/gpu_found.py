@@ -51,9 +51,9 @@ CONDITIONS = f"""\
 Schedules for {GPU}, found in {SEARCHING:.0f} seconds with each of two cost models; no kernel ran.
 Of the first {FINALISTS} schedules of a search the compiler prefers those that spill nothing.
 Columns *cost* divide the cost of what is found by that of the schedule by hand, by the model of the
-search: below 1 the search is better. *Registers* are the most of a thread of any kernel, *spills*
-the bytes that a thread of each kernel stores because registers are missing, added over the kernels,
-and *compiles* the seconds of NVIDIA's compiler."""
+search: below 1 the search is better. *Registers* are the most of a thread of any kernel. *Spills*
+are the bytes that a thread stores because registers are missing, added over the kernels. *Compiles*
+are the seconds of NVIDIA's compiler."""
 """The conditions of the comparison, printed above its table."""
 
 Result = dict[str, Any]
@@ -115,9 +115,9 @@ def means(apps: Mapping[str, Result]) -> Result:
 
 
 def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """The heads and the rows of the table."""
+    """The headers and the rows of the table."""
     names = (*MODELS, HAND)
-    heads = (
+    headers = (
         "app",
         *(f"cost by {model}" for model in MODELS),
         *(f"{what}: {name}" for what in ("registers", "spills", "compiles") for name in names),
@@ -131,11 +131,11 @@ def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[objec
     averages = (results["geometric_means"].get(model, {}) for model in MODELS)
     shown = (f"{one['mean']:.2f} of {one['apps']}" if one else "" for one in averages)
     rows.append(("geometric mean", *shown, *("" for _ in range(3 * len(names)))))
-    return heads, rows
+    return headers, rows
 
 
 def _limit(seconds: float) -> float:
-    """The time in which a search of so many seconds must end, with the compiler."""
+    """The time in which a search of that many seconds must end, with the compiler."""
     return 6 * seconds + 2 * RANKING
 
 

@@ -215,10 +215,10 @@ def over_halide(found: Found, ours: str, halide: str) -> float | None:
 
 
 def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """The heads and the rows of the table."""
+    """The headers and the rows of the table."""
     sides = tuple(dict.fromkeys(side for pair in COMPARED.values() for side in pair))
     last = {"registers": "registers", "spilled": "spills", "cubin_bytes": "bytes"}
-    heads = ("app", "kernels", *sides, *(f"{name}: ratio" for name in COMPARED), *last.values())
+    headers = ("app", "kernels", *sides, *(f"{name}: ratio" for name in COMPARED), *last.values())
     rows: list[tuple[object, ...]] = []
     for app, found in results["apps"].items():
         kernels = len(found[OURS].get("kernels", ()))
@@ -233,7 +233,7 @@ def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[objec
     means = (results["over_halide"].get(name) for name in COMPARED)
     shown = (f"{one['mean']:.2f} of {one['apps']}" if one else "" for one in means)
     rows.append(("geometric mean", "", *("" for _ in sides), *shown, *("" for _ in last)))
-    return heads, rows
+    return headers, rows
 
 
 def _count(found: Found) -> object:

@@ -234,7 +234,7 @@ def table(pipelines: Mapping[str, Found]) -> str:
     """The results as a table in Markdown, with a sentence for each column."""
     shown = [c for c in CONTENDERS if c != HALIDE and _ratios(pipelines, "usual", c)]
     columns = [(contender, kind) for contender in shown for kind in MEMORY_KEPT]
-    heads = [f"{c}{', memory kept' if kind == 'kept' else ''}" for c, kind in columns]
+    headers = [f"{c}{', memory kept' if kind == 'kept' else ''}" for c, kind in columns]
     lines = [
         f"*{HALIDE}*: {CONTENDERS[HALIDE]}. The other columns divide their times by it; below 1 "
         "they are faster. In brackets is the interval of 95 % over the rounds.",
@@ -243,12 +243,14 @@ def table(pipelines: Mapping[str, Found]) -> str:
         "run. *Page faults*: the pages that a run of Halide, and of ours under the same schedule, "
         "gets from the system.",
         "",
-        f"| pipeline | Halide, ms | {' | '.join(heads)} | page faults |",
-        f"|{'---|' * (len(heads) + 3)}",
+        f"| pipeline | Halide, ms | {' | '.join(headers)} | page faults |",
+        f"|{'---|' * (len(headers) + 3)}",
     ]
     for name, one in pipelines.items():
         if "failed" in one:
-            lines.append(f"| {name} | {' '.join(one['failed'].split())} |{' |' * (len(heads) + 1)}")
+            lines.append(
+                f"| {name} | {' '.join(one['failed'].split())} |{' |' * (len(headers) + 1)}"
+            )
             continue
         cells = [_cell(one[kind], contender) for contender, kind in columns]
         faults = one["usual"]["page_faults"]

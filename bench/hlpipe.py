@@ -18,7 +18,7 @@ from attrs import frozen
 
 from bench.machine import machine
 from bench.processes import Contender, ContenderFailed
-from spaces.apps.plain import all_root
+from spaces.apps.all_root import all_root
 from spaces.apps.timing import interleaved
 from spaces.backend.arguments import Arguments, Array, bind
 from spaces.backend.buffers import empty_with_steps
@@ -28,7 +28,7 @@ from spaces.backend.halide.errors import HalideFailure, RealizationError
 from spaces.backend.halide.file.errors import HalideFileError
 from spaces.backend.halide.incoming.problems import HalideImportError
 from spaces.backend.halide.incoming.program import HalideProgram, read_hlpipe
-from spaces.backend.halide.outgoing.doors import apply
+from spaces.backend.halide.outgoing.entry_points import apply
 from spaces.backend.halide.peer import failing_as, hl, peer_type
 from spaces.backend.llvm.operators import FloatMode
 from spaces.constraints.devices.device import device
@@ -278,8 +278,8 @@ def _numbers(sizes: Mapping[str, Ranges]) -> dict[str, int]:
 def _image_ranges(
     program: HalideProgram, known: Mapping[str, int], extents: Sequence[int]
 ) -> Iterator[tuple[Image, Ranges]]:
-    """What outputs of known sizes need of each image, under the schedule of the program and where
-    each Func is computed whole; the usual size where that depends on the image itself or on data.
+    """What outputs of known sizes need of each image, both under the schedule of the program and if
+    each Func is computed whole. The usual size where that depends on the image itself or on data.
     """
     pipeline = program.pipeline
     nests = [loop_nest(pipeline, one) for one in (all_root(pipeline), program.schedule)]

@@ -1,8 +1,8 @@
 """What loads, stores and operations of vectors take on this processor, beside their prices.
 
-``python -m bench instructions`` compiles loops that do little else: sums over a term that reads
-data in the first-level cache at one kind of place, or that has eight operations of one kind. It
-writes ``bench/results/instructions.json`` and ``docs/instructions.md``: for each kind, type and
+``python -m bench instructions`` compiles loops that do little else. They are sums over a term that
+reads data in the first-level cache at one kind of place, or that has eight operations of one kind.
+It writes ``bench/results/instructions.json`` and ``docs/instructions.md``: for each kind, type and
 number of lanes the time of a vector, and its price in the cost model ``reuse``. Times are in units
 of :data:`UNIT`, a plain load and sum of eight floats, so the frequency of the core does not matter.
 """
@@ -48,7 +48,7 @@ UNIT = ("neighbors", "float32", 8)
 """The kernel whose time is one unit."""
 
 RUNS, REPEATS = 7, 3
-"""The least of so many times counts, each of so many calls."""
+"""The least of this many times counts, each of this many calls."""
 
 X, R = Var("x"), RDom([(0, ELEMENTS)], "r")
 PLACES = ImageParam(UInt8, 1, "places")

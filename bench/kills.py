@@ -47,9 +47,9 @@ TUNERS = 20
 WORKERS = 10
 """How many workers are killed."""
 SECONDS = 1200.0
-"""After so many seconds nothing more is killed; each half takes at most half of them."""
+"""After this many seconds nothing more is killed; each half takes at most half of them."""
 LIFE = 60.0
-"""A tuner that runs for so many seconds without a result hangs."""
+"""A tuner that runs for this many seconds without a result hangs."""
 APP = "blur"
 SIZE = 256
 

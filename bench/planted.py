@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 BY_HAND = "by hand"
-HEADS = ("package", "possible", "drawn", "noticed", "unnoticed", "by no test", "equivalent")
+HEADERS = ("package", "possible", "drawn", "noticed", "unnoticed", "by no test", "equivalent")
 
 Counts = Mapping[str, int]
 
@@ -35,7 +35,7 @@ def _found(counts: Counts) -> str:
 
 
 def of_packages(packages: Mapping[str, Counts]) -> list[tuple[str, ...]]:
-    """A row for each package in which small changes of functions were planted, under `HEADS`."""
+    """A row for each package in which small changes of functions were planted, under `HEADERS`."""
     return [
         (
             f"`{name}`",

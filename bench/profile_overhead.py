@@ -24,10 +24,10 @@ MEASURED = "cpu"
 """The schedule of each app."""
 
 PLACES = 4
-"""Each program runs in so many places of memory ..."""
+"""Each program runs in this many places of memory ..."""
 
 ROUNDS = 11
-"""... and in each of them so many rounds ..."""
+"""... and in each of them this many rounds ..."""
 
 SECONDS = 8.0
 """... none of them begins after this time."""
@@ -42,8 +42,8 @@ the ratios of all rounds, less 1, with its interval of 95 %; a profiled run may 
 {ALLOWED:.0%} more."""
 """What the table shows, printed above it."""
 
-HEADS = ("app", "plain, ms", "with counters, ms", "overhead", "Funcs timed", "within others")
-"""The heads of :func:`rows`."""
+HEADERS = ("app", "plain, ms", "with counters, ms", "overhead", "Funcs timed", "within others")
+"""The headers of :func:`rows`."""
 
 
 def measure(

@@ -24,7 +24,7 @@ from bench.against_autoschedulers import GROUPS, OURS, best_of
 from bench.cost_quality.measured_sets import MeasuredSet
 from bench.formal import DEVICES
 from bench.gpu import table as gpu_table
-from bench.spaces.table import HEADS, rows
+from bench.spaces.table import HEADERS, rows
 from spaces.apps.files import write_text
 from spaces.backend.halide.autoschedule import AUTOSCHEDULERS, GPU_AUTOSCHEDULERS
 
@@ -184,8 +184,8 @@ def _halide() -> str:
     mean = f"geometric mean of {means['apps']}"
     rows.append((mean, "cpu", "", "", run, kept, "", "", compile_))
     columns = ("ours, ms", "Halide, ms", "ours / Halide", "memory kept", "ours compile, s")
-    heads = ("app", "schedule", *columns, "Halide compile, s", "ours / Halide")
-    return f"{COMPARED}\n\n{_table(heads, rows)}"
+    headers = ("app", "schedule", *columns, "Halide compile, s", "ours / Halide")
+    return f"{COMPARED}\n\n{_table(headers, rows)}"
 
 
 def _both_ways() -> str:
@@ -205,13 +205,13 @@ def _autoschedulers() -> str:
     empty = ("",) * (len(AUTOSCHEDULERS) + 2)
     rows.append((mean, *empty, *(_mean_ratio(means, group) for group in groups)))
     searches = (f"{name}, s" for name in ("our search", *AUTOSCHEDULERS))
-    heads = ("app", *searches, "ours, ms", *(f"{group} / ours" for group in groups))
-    return f"{SEARCHED.format(tuning=_tuning(found['apps']))}\n\n{_table(heads, rows)}"
+    headers = ("app", *searches, "ours, ms", *(f"{group} / ours" for group in groups))
+    return f"{SEARCHED.format(tuning=_tuning(found['apps']))}\n\n{_table(headers, rows)}"
 
 
 def _gallery() -> str:
     measured = gallery.measured()
-    table = _table(gallery.HEADS, [row for one in measured for row in gallery.rows(one)])
+    table = _table(gallery.HEADERS, [row for one in measured for row in gallery.rows(one)])
     lost = "\n\n".join(gallery.losses(one) for one in measured)
     return f"{gallery.WHAT}\n\n{table}\n\n{lost}"
 
@@ -297,8 +297,8 @@ def _formal() -> str:
         proven = f"{found['proven']} of {found['obligations']}"
         row = rows.setdefault(app, [app, found["stages"]])
         row += [found["verify_ms"], proven, found["prove_s"]]
-    heads = (f"{s}: {what}" for s in DEVICES for what in ("verify, ms", "proven", "s"))
-    return _table(("app, for all sizes", "stages", *heads), [tuple(row) for row in rows.values()])
+    headers = (f"{s}: {what}" for s in DEVICES for what in ("verify, ms", "proven", "s"))
+    return _table(("app, for all sizes", "stages", *headers), [tuple(row) for row in rows.values()])
 
 
 def _trust() -> str:
@@ -327,7 +327,7 @@ def _trust() -> str:
         "at random and planted alone. A test notices it if the test fails, or no longer ends. "
         "Unnoticed: the tests that run the line pass, so one is missing. By no test: no test of "
         "the folders that were asked runs the line. Equivalent: the results stay the same, and "
-        f"somebody wrote down why.\n\n{_table(planted.HEADS, of_packages)}"
+        f"somebody wrote down why.\n\n{_table(planted.HEADERS, of_packages)}"
     )
 
 
@@ -350,7 +350,7 @@ the first schedule of the search.\
 
 def _counters() -> str:
     results = _load("profile_overhead")["results"]
-    table = _table(profile_overhead.HEADS, profile_overhead.rows(results))
+    table = _table(profile_overhead.HEADERS, profile_overhead.rows(results))
     return f"{profile_overhead.WHAT}\n\n{table}\n\n{profile_overhead.verdict(results)}"
 
 
@@ -360,13 +360,13 @@ def _growth() -> str:
 
 
 def _spaces() -> str:
-    return _table(HEADS, rows(_load("spaces")["results"]))
+    return _table(HEADERS, rows(_load("spaces")["results"]))
 
 
 QUALITY = """\
-How well a cost model ranks random schedules of an app, half of them near good ones: Spearman's
-correlation of cost and measured time / by how much the fastest of its five cheapest is slower than
-the fastest of all."""
+How well a cost model ranks random schedules of an app, half of them near good ones. A cell has
+Spearman's correlation of cost and measured time / by how much the fastest of the model's five
+cheapest is slower than the fastest of all."""
 """What the table of cost models shows, printed above it."""
 
 
@@ -379,15 +379,15 @@ def _quality() -> str:
         for app, one in found["apps"].items()
     ]
     rows.append(("median", "", "", *(_ranked(found["medians"][model]) for model in models)))
-    heads = ("app", "schedules", "ended in time", *(f"`{model}`" for model in models))
+    headers = ("app", "schedules", "ended in time", *(f"`{model}`" for model in models))
     measured = f"Measured on {' and '.join(found['processors'])}."
-    return f"{QUALITY} {measured}\n\n{_table(heads, rows)}"
+    return f"{QUALITY} {measured}\n\n{_table(headers, rows)}"
 
 
 FIRST_FOUND = """\
 By how much the first schedule of a search, and the fastest of its first five, are slower than the
-fastest one known of a pipeline: of drawn schedules, those of several searches and cost models, and
-those of Halide's autoschedulers.
+fastest one known of a pipeline. Known are drawn schedules, those of several searches and cost
+models, and those of Halide's autoschedulers.
 No price and no rule of the search was chosen by the pipelines of the last row."""
 """What the table of first schedules shows, printed above it."""
 
@@ -416,9 +416,9 @@ def _first_found() -> str:
         if (regrets := list(loaded["results"].get(kind, {}).values()))
     ]
     spread = ("median", "largest", f"above {ABOVE:.0%}")
-    heads = ("pipelines", "number", *spread, *(f"best of five: {head}" for head in spread))
+    headers = ("pipelines", "number", *spread, *(f"best of five: {head}" for head in spread))
     machine = f"Measured on {loaded['machine']['processor']}, {loaded['machine']['cores']} cores."
-    return f"{FIRST_FOUND} {machine}\n\n{_table(heads, rows)}"
+    return f"{FIRST_FOUND} {machine}\n\n{_table(headers, rows)}"
 
 
 def _spread_of(regrets: Sequence[float]) -> tuple[object, ...]:

@@ -2,9 +2,9 @@
 
 ``python -m bench tuning_noise`` simulates tuning by made-up times, without running a schedule, and
 writes ``bench/results/tuning_noise.json``. For each noise it says how often a race leaves out its
-fastest candidate, how much slower than the fastest schedule the one is that tuning concludes with,
-how many runs that took, and how often the interval of a ratio holds the true ratio. Beside the rule
-of the library stands successive halving by medians without a second look at finalists.
+fastest candidate, and how many runs it took. It says how much slower the schedule is that tuning
+ends with than the fastest one, and how often the interval of a ratio holds the true ratio. Beside
+the rule of the library stands successive halving by medians without a second look at finalists.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _with_runs(trial: Trial, times: TimedRounds[int], key: int) -> Trial:
 
 
 def share_of_intervals_that_hold(noise: Noise, count: int, draws: int) -> float:
-    """The share of intervals, each of so many ratios, that hold the true ratio 1."""
+    """The share of intervals, each of that many ratios, that hold the true ratio 1."""
     chosen, held = random.Random(count), 0
     for _ in range(draws):
         ratios = [noise.draw(1.0, 1.0, chosen) / noise.draw(1.0, 1.0, chosen) for _ in range(count)]

@@ -35,7 +35,10 @@ _HEAD = """<!-- Made by `python -m docs.api` from `spaces/__init__.pyi` and the 
 _PLAIN = (bool, int, float, str, tuple, NoneType)
 """The types of defaults that the page shows; it shows others as `...`."""
 
-_SECTIONS = ("Args:", "Attributes:", "Raises:", "Returns:", "Yields:")
+_SENTENCES = ("Returns:", "Yields:")
+"""The sections of a docstring that hold sentences; the others are lists."""
+
+_SECTIONS = ("Args:", "Attributes:", "Raises:", *_SENTENCES)
 
 
 def page() -> str:
@@ -213,6 +216,8 @@ def _prose(text: str) -> str:
         if line in _SECTIONS:
             section = line
             lines += [f"*{line.removesuffix(':')}*", ""]
+        elif section in _SENTENCES and line.strip():
+            lines.append(line.strip())
         elif section and re.match(r"    \S", line):
             name, colon, said = line.strip().partition(": ")
             lines.append(f"- `{name}`: {said}" if colon else f"- {name}")

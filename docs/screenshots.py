@@ -1,6 +1,6 @@
 """Pictures of the pages for a person's eye: ``python -m docs.screenshots`` writes them to
-``out/screenshots``, at laptop and phone width, light and dark; cards as terminals of three widths
-show them are beside.
+``out/screenshots``, at laptop and phone width, light and dark. Beside them are cards as terminals
+of three widths show them.
 
 It needs a Chromium; ``make test`` does not run it. Pages of the site are among them if
 ``python -m docs.site`` has built it.

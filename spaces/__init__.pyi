@@ -219,7 +219,7 @@ from spaces.backend.halide.incoming.program import (
 from spaces.backend.halide.incoming.live import from_halide as from_halide
 from spaces.backend.halide.incoming.problems import HalideImportError as HalideImportError
 from spaces.backend.halide.file.errors import HalideFileError as HalideFileError
-from spaces.backend.halide.outgoing.doors import (
+from spaces.backend.halide.outgoing.entry_points import (
     to_halide as to_halide,
     write_hlpipe as write_hlpipe,
     apply as apply,

@@ -1,8 +1,8 @@
 """Compiles IR text into functions of this process: the one typed entry to LLVM's optimiser and JIT.
 
 Generated pipelines and formulas both become machine code here, so this module knows neither.
-llvmlite ships no type annotations, so ``Any`` for its objects stays in this file (and, for
-building IR, in ``blocks``).
+llvmlite ships no type annotations. So ``Any`` stands for its objects in this file alone, and in
+``blocks``, which builds IR.
 """
 
 from __future__ import annotations

@@ -20,11 +20,13 @@ class PublicName(NamedTuple):
 
 def read_names(stub: str) -> dict[str, PublicName]:
     """The names that the text of a stub imports, in its order."""
-    heads = [(n, line[2:]) for n, line in enumerate(stub.splitlines(), 1) if line.startswith("# ")]
+    headings = [
+        (n, line[2:]) for n, line in enumerate(stub.splitlines(), 1) if line.startswith("# ")
+    ]
     found = {}
     for node in ast.parse(stub).body:
         if isinstance(node, ast.ImportFrom) and node.module is not None:
-            use = [head for n, head in heads if n < node.lineno][-1]
+            use = [heading for n, heading in headings if n < node.lineno][-1]
             for alias in node.names:
                 found[alias.asname or alias.name] = PublicName(node.module, alias.name, use)
     return found

@@ -14,7 +14,7 @@ from spaces.model import deadline
 from tests.backend.cuda.stub.driver import build_driver
 from tests.clocks import Clock
 from tests.differential.quick_code import quick_code
-from tests.examples import is_thorough, register_profiles
+from tests.draw_counts import is_thorough, register_profiles
 from tests.forked import ForkedWorker
 from tests.precompiled import build_quickly
 

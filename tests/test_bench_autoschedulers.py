@@ -77,9 +77,9 @@ def test_the_table_shows_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_gallery_is_summed_up_by_use_and_names_what_is_slower() -> None:
-    """Of alpha_over the fastest of Halide's takes twice as long as ours; ours of median_3x3 is
-    slower at first, and the fastest of five is not; ours of argmax_rows fails; blur_volume is
-    learned from.
+    """For alpha_over the fastest of Halide's takes twice as long as ours. For median_3x3 our first
+    is slower, and the fastest of five is not. For argmax_rows ours fails. blur_volume is learned
+    from.
     """
     best = gallery.BEST_OF_5
 
@@ -128,8 +128,8 @@ def test_gpu_schedules_are_compared_where_both_are_legal() -> None:
         "Li2018, cost": {"apps": 2, "over ours": 2.828},
         "Li2018, bound": {"apps": 2, "over ours": 2.0},
     }
-    heads, rows = against_gpu_autoschedulers.table({"apps": apps, "geometric_means": means})
-    first, second, last = (dict(zip(heads, row, strict=True)) for row in rows)
+    headers, rows = against_gpu_autoschedulers.table({"apps": apps, "geometric_means": means})
+    first, second, last = (dict(zip(headers, row, strict=True)) for row in rows)
     assert first["cost: Anderson2021 / ours"] == "gpu.threads-per-block"
     assert (first["cost: Li2018 / ours"], first["bound: Li2018 / ours"]) == ("4.00", "1.00")
     assert (second["Anderson2021, s"], second["cost: Anderson2021 / ours"]) == ("failed", "")
@@ -148,8 +148,8 @@ def test_what_is_found_for_a_gpu_is_compared_with_the_schedule_by_hand() -> None
         "occupancy": {"apps": 2, "mean": 1.0, "worst": 2.0},
         "roofline": {"apps": 1, "mean": 1.5, "worst": 1.5},
     }
-    heads, rows = gpu_found.table({"apps": apps, "geometric_means": means})
-    first, second, last = (dict(zip(heads, row, strict=True)) for row in rows)
+    headers, rows = gpu_found.table({"apps": apps, "geometric_means": means})
+    first, second, last = (dict(zip(headers, row, strict=True)) for row in rows)
     assert (first["cost by occupancy"], first["cost by roofline"]) == ("0.50", "failed")
     assert (first["spills: occupancy"], first["spills: roofline"]) == (8, "failed")
     assert (second["registers: roofline"], second["registers: hand"]) == (64, 40)

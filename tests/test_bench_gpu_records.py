@@ -16,7 +16,7 @@ from spaces.backend.cuda.drivers.driver import DriverError
 from spaces.backend.cuda.kernel import AllocStep, BufferParam, CudaKernel, FreeStep, HostStep
 from spaces.backend.cuda.plan import PlannedLaunch
 from spaces.backend.measuring.agreement import EXACT, Tolerance
-from tests.examples import examples
+from tests.draw_counts import examples
 
 
 @settings(max_examples=examples(30), deadline=None)

@@ -115,12 +115,12 @@ RESULTS = {
 
 
 def test_the_table_divides_by_the_fastest_of_ours():
-    heads, rows = table(RESULTS)
-    shown = dict(zip(heads, rows[0], strict=True))
+    headers, rows = table(RESULTS)
+    shown = dict(zip(headers, rows[0], strict=True))
     assert shown["found, fast"] == 2.0
     assert shown["Halide, by hand / ours"] == "2.00"
     assert shown["library / ours"] == "0.50"
-    of_b = dict(zip(heads, rows[1], strict=True))
+    of_b = dict(zip(headers, rows[1], strict=True))
     assert of_b["by hand, fast"] == "failed"
     assert of_b["Halide, by hand / ours"] == "wrong"
     assert means(RESULTS) == {"Halide, by hand": (2.0, 1), "library": (0.5, 1)}

@@ -96,8 +96,8 @@ def test_the_table_says_what_fails_and_what_is_above_the_target() -> None:
     assert over["default"] == {"apps": 2, "mean": 1.0, "largest": 2.0, "above": ["a"]}
     assert over["strict"] == {"apps": 1, "mean": 0.5, "largest": 0.5, "above": []}
     assert over["fast"]["mean"] == round(0.5**0.5, 3)
-    heads, rows = gpu_static.table({"apps": apps, "over_halide": over})
-    a, b, c, means = (dict(zip(heads, row, strict=True)) for row in rows)
+    headers, rows = gpu_static.table({"apps": apps, "over_halide": over})
+    a, b, c, means = (dict(zip(headers, row, strict=True)) for row in rows)
     assert (a["default: ratio"], a["strict: ratio"], a["bytes"]) == ("2.00", "0.50", "4096 / 4096")
     assert (b["default: ratio"], b["strict: ratio"], b["fast: ratio"]) == ("0.50", "", "0.50")
     assert (c[HALIDE], c[OURS], c["default: ratio"], c["registers"]) == ("failed", 9, "", "32 / ")

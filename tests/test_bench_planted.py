@@ -15,7 +15,7 @@ _PACKAGES = {
 
 def test_what_never_ends_is_noticed_and_what_no_test_runs_is_not() -> None:
     (cost,) = planted.of_packages(_PACKAGES)
-    assert dict(zip(planted.HEADS, cost, strict=True)) == {
+    assert dict(zip(planted.HEADERS, cost, strict=True)) == {
         "package": "`spaces/cost`", "possible": "1,000", "drawn": "14",
         "noticed": "9", "unnoticed": "2", "by no test": "1", "equivalent": "2",
     }  # fmt: skip

@@ -16,7 +16,7 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
-from tests.examples import some
+from tests.draw_counts import some
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -28,8 +28,8 @@ def texts():
 
 def anchors(text):
     """The anchors of a page's headlines, as they are made on the web."""
-    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in headings}
 
 
 @pytest.mark.parametrize("name", NAMES)

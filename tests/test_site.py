@@ -53,9 +53,9 @@ def test_links_lead_to_pages_and_headlines_of_the_site():
 
 
 def test_every_public_name_and_rule_has_a_headline():
-    heads = {words for text in made().values() for _, words in headlines(text)}
-    assert {f"`{name}`" for name in spaces.__all__} <= heads
-    assert {f"`{rule.id}`" for rule in (*RULES, *ADVICE)} <= heads
+    headings = {words for text in made().values() for _, words in headlines(text)}
+    assert {f"`{name}`" for name in spaces.__all__} <= headings
+    assert {f"`{rule.id}`" for rule in (*RULES, *ADVICE)} <= headings
 
 
 def test_names_in_the_prose_lead_to_their_documentation():

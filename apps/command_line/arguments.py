@@ -56,7 +56,7 @@ def read_images(app: App, pipeline: Pipeline, named: Sequence[str]) -> dict[str,
 
 
 def output_files(app: App, pipeline: Pipeline, named: Sequence[str]) -> dict[str, Path]:
-    """The file for each output that the user wants, checked before any work; without arguments, a
+    """The file for each output that the user wants, checked before any work. Without arguments, a
     picture of each output in the folder ``out``, or an array where it can't be a picture.
 
     Raises:

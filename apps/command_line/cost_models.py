@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spaces.apps.command_line.completion import model_names
 from spaces.apps.errors import CommandError, WrongUsage
-from spaces.apps.loading import brief, is_function_name, load_function
+from spaces.apps.user_functions import brief, is_function_name, load_function
 from spaces.constraints.devices.device import Device
 from spaces.cost.batch import Batch, BatchError
 from spaces.cost.model import CostFunction, CostModel

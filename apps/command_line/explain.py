@@ -57,8 +57,8 @@ def explain(
     cost: Cost = "",
     as_json: AsJson = False,
 ) -> None:
-    """Say why schedule A costs more than schedule B, or less, at the estimated sizes: the
-    differences of their costs by Func and kind of cost, and what differs in their loop nests.
+    """Say why schedule A costs more than schedule B, or less, at the estimated sizes. This lists
+    the differences of their costs by Func and kind of cost, and what differs in their loop nests.
     """
     if first == second == STANDARD_INPUT:
         raise WrongUsage("Only one of the two schedules can come from standard input.")

@@ -278,8 +278,8 @@ def show_ranking(done: Done, pipeline: Pipeline, chances: Sequence[float | None]
         *told,
         [_text(one.schedule, pipeline) for one in done.best],
     ]
-    heads = ("rank", "cost", *("faster than 1" for _ in told), "schedule")
-    table(heads, list(zip(*columns, strict=True)))
+    headers = ("rank", "cost", *("faster than 1" for _ in told), "schedule")
+    table(headers, list(zip(*columns, strict=True)))
 
 
 def show_compiled(compiled: Sequence[CompiledSchedule]) -> None:

@@ -141,8 +141,8 @@ def space_of(
     sizes: Iterable[str] | None = None,
 ) -> ScheduleSpace:
     """The space of an app's schedules that keep the Funcs of ``fixed`` and the default entries of
-    the Funcs in ``leave``, satisfy the conditions in ``where``, and are legal at further sizes;
-    unless ``inexact``, those that are exact.
+    the Funcs in ``leave``, satisfy the conditions in ``where``, and are legal at further sizes. All
+    are exact unless ``inexact``.
 
     Raises:
         WrongUsage: the pipeline has no estimates, no device has this name, ``fixed`` does not fit

@@ -36,7 +36,7 @@ from spaces.apps.command_line.tuning_view import shown_ratio
 from spaces.apps.errors import CommandError, WrongUsage
 from spaces.apps.files import write_atomically, write_text
 from spaces.backend.halide.errors import DirectiveError, HalideFailure
-from spaces.backend.halide.outgoing.doors import write_hlpipe
+from spaces.backend.halide.outgoing.entry_points import write_hlpipe
 from spaces.backend.halide.schedule_source import halide_schedule_source
 from spaces.backend.halide.source import halide_source
 from spaces.backend.llvm.operators import FloatMode

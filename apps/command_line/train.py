@@ -18,7 +18,7 @@ from spaces.apps.command_line.program import AsJson, command
 from spaces.apps.command_line.progress import Reporter
 from spaces.apps.errors import CommandError, WrongUsage
 from spaces.apps.files import is_there, write_text
-from spaces.apps.loading import is_function_name, load_function
+from spaces.apps.user_functions import is_function_name, load_function
 from spaces.constraints.devices.device import CpuDevice, device
 from spaces.cost.learned.weights import write_network
 from spaces.model.algorithm.pipeline import Pipeline

@@ -2,8 +2,8 @@
 of the pipelines that [A21] schedules.
 
 Method: Chen, Adams, Wadhwa and Hasinoff, "Bilateral Guided Upsampling", 2016. In each cell of a
-grid over position and brightness, an affine map of colors is fitted to the small pair of pictures;
-the maps are interpolated at each pixel of the large one and applied. Halide's app solves with
+grid over position and brightness, an affine map of colors is fitted to the small pair of pictures.
+The maps are interpolated at each pixel of the large one and applied. Halide's app solves with
 approximate reciprocals; this one divides.
 """
 
@@ -130,8 +130,8 @@ def _blurred(histogram: Func, x: Expr, y: Expr, z: Expr, c: Expr) -> Func:
 
 
 def _fitted(sums: Func, x: Expr, y: Expr, z: Expr, c: Expr) -> Func:
-    """The systems of equations after elimination: a stage for each of the four columns, in which
-    the row of that number is divided by its diagonal element and taken from the rows below.
+    """The systems of equations after elimination, with a stage for each of the four columns. It
+    divides the row of that number by its diagonal element, and takes it from the rows below.
 
     The matrices are symmetric and positive definite, so no rows need to be exchanged.
     """

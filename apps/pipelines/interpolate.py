@@ -2,7 +2,7 @@
 of [RK13], [S19], [S20] and [A21].
 
 Method: Gortler et al., "The Lumigraph", 1996 (pull-push): colors are weighted by how opaque they
-are, averaged level by level, and a coarser level shows through wherever a finer one is not opaque.
+are, and averaged level by level. A coarser level shows through wherever a finer one is not opaque.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import spaces
 from spaces import Float32, Func, ImageParam, Pipeline, Var, clamp, select
 from spaces.apps.app import App
-from spaces.apps.fitting import output_ranges
+from spaces.apps.output_ranges import output_ranges
 from spaces.apps.pictures import Array, Photograph, clipped
 from spaces.apps.pipelines.edges import edges_repeated
 from spaces.apps.sizes import OutputRanges

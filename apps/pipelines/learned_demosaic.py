@@ -1,8 +1,8 @@
 """Learned demosaicking: all three colors of each pixel by a network, as in [A21].
 
 Network: Gharbi, Chaurasia, Paris and Durand, "Deep Joint Demosaicking and Denoising", 2016, in its
-shape: 15 layers of 3x3 pixels and 64 channels at half the resolution of the mosaic, whose last one
-gives 12 channels, the colors of the four pixels of a cell; those and the mosaic itself go through
+shape: 15 layers of 3x3 pixels and 64 channels at half the resolution of the mosaic. The last one
+gives 12 channels, the colors of the four pixels of a cell. Those and the mosaic itself go through
 one more layer at full resolution. The mosaic repeats green-red over blue-green.
 """
 
@@ -95,7 +95,7 @@ def weights(layers: int = LAYERS, channels: int = CHANNELS) -> dict[str, NDArray
 
     The first 12 channels are the colors of the pixels of a cell by the linear filters of Malvar, He
     and Cutler, "High-Quality Linear Interpolation for Demosaicing of Bayer-Patterned Color Images",
-    2004; the first layer computes them and the others hand them on. All other weights are random
+    2004. The first layer computes them and the others hand them on. All other weights are random
     numbers, whose effect on the result is faint.
     """
     rng = np.random.default_rng(15)

@@ -1,11 +1,11 @@
-"""Lens blur: the shallow depth of field of a large lens, computed from two views; one of the
+"""Lens blur: the shallow depth of field of a large lens, computed from two views. One of the
 pipelines that [S19], [S20] and [A21] schedule, with the parameters of Halide's app at the size of
 [S19]. All differences are 1 GB of float32 at that size.
 
-The depth of each pixel is the shift at which the views look alike: their differences at all shifts
-are smoothed where the picture is flat by a convolution pyramid (Farbman, Fattal and Lischinski,
-2011). Then pixels are averaged over the aperture at random, as far as they are out of focus; the
-random numbers differ from those of Halide's app.
+The depth of each pixel is the shift at which the views look alike. A convolution pyramid (Farbman,
+Fattal and Lischinski, 2011) smooths their differences at all shifts where the picture is flat. Then
+pixels are averaged over the aperture at random, as far as they are out of focus; the random numbers
+differ from those of Halide's app.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _averaged(
 
 def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
     """The photograph as a left view of three planes, nearest at the bottom: the leaves, the raccoon
-    within an ellipse, and all else behind them; and the right view of the same scene.
+    within an ellipse, and all else behind them. Then the right view of the same scene.
     """
     height, width = photograph.shape[:2]
     y, x = np.mgrid[0:height, 0:width]

@@ -2,7 +2,7 @@
 pipelines that [S19], [S20] and [A21] schedule, at the size of [S19].
 
 Method: Buades, Coll and Morel, "A Non-Local Algorithm for Image Denoising", 2005, computed as by
-Darbon et al., "Fast Nonlocal Filtering Applied to Electron Cryomicroscopy", 2008: the squared
+Darbon et al., "Fast Nonlocal Filtering Applied to Electron Cryomicroscopy", 2008. The squared
 differences to a shifted picture are summed over patches in two passes.
 """
 

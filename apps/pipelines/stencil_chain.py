@@ -48,8 +48,8 @@ def pipeline(stencils: int = STENCILS) -> Pipeline:
 
 
 def _inputs(pipeline: Pipeline, photograph: Photograph) -> dict[str, Array]:
-    """The photograph in gray, whose lowest bit is another picture: in the middle the photograph
-    again, in black and white dots and so small that its copies 64 pixels apart do not meet.
+    """The photograph in gray, whose lowest bit is another picture. That has the photograph again in
+    the middle, in black and white dots, and so small that its copies 64 pixels apart do not meet.
     """
     (gray,) = photographed(pipeline, photograph).values()
     small = Image.fromarray(photograph).convert("L")

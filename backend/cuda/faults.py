@@ -13,7 +13,7 @@ from spaces.backend.cuda.drivers.driver import DriverError
 from spaces.backend.cuda.errors import CudaLaunchError
 
 _MOST = 64
-"""So many different calls are remembered."""
+"""How many different calls are remembered."""
 
 
 @define

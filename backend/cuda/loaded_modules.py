@@ -19,7 +19,7 @@ from spaces.backend.cuda.scratch import Scratch
 from spaces.model.memo import Memo
 
 _STREAMS = 8
-"""In so many streams a plan stays prepared."""
+"""In this many streams a plan stays prepared."""
 
 
 @define(eq=False)

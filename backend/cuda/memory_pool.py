@@ -19,8 +19,8 @@ gives no smaller pieces.
 class MemoryPool:
     """Pieces of memory by size. It holds no more unused bytes than were in use at once.
 
-    A piece that a stream has used is used again in that stream only: there, work that was asked for
-    later is done later, so it may be given back while kernels still use it.
+    A piece that a stream has used is used again in that stream only. A stream does its work in
+    order, so a piece may be given back while kernels still use it.
 
     Attributes:
         allocate: makes memory of a number of bytes; an error of type ``full`` says that there is
@@ -42,7 +42,7 @@ class MemoryPool:
     _guard: threading.Lock = field(init=False, factory=threading.Lock)
 
     def take(self, nbytes: int, stream: int = 0) -> int:
-        """The address of at least so many bytes, contents undefined, for the work of a stream."""
+        """The address of at least that many bytes, contents undefined, for the work of a stream."""
         piece = _Piece(-(-max(nbytes, 1) // GRANULE) * GRANULE, stream)
         with self._guard:
             self._take_back()

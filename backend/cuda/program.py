@@ -2,7 +2,7 @@
 
 A device has few operations: it allocates, copies, launches and frees. This file does the rest: it
 finds each argument, checks that it fits, and decides which copies are necessary. A buffer of the
-call has a host array and, from its first use by a kernel on, device memory; `Session` remembers
+call has a host array and, from its first use by a kernel on, device memory. `Session` remembers
 which of the two is current and copies only when a step needs the other one. So an input goes up
 once, however many kernels read it. A buffer that only kernels use never comes back.
 

@@ -54,7 +54,7 @@ def _steps(array: DeviceArray) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def relayout_module(ctype: str, axes: int) -> CudaModule:
-    """The text that copies arrays of so many axes."""
+    """The text that copies arrays of that many axes."""
     names = (f"{name}_{axis}" for name in ("n", "from", "to") for axis in range(axes))
     params: tuple[KernelParam, ...] = (
         BufferParam("from", ctype, written=False),

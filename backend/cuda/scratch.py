@@ -93,7 +93,7 @@ def _pointers(
 
 
 def _gap(taken: Sequence[tuple[int, int]], size: int) -> int:
-    """The first place where so many bytes meet no interval of the sorted ones."""
+    """The first place where that many bytes meet no interval of the sorted ones."""
     begin = 0
     for low, high in taken:
         if low - begin >= size:

@@ -10,7 +10,7 @@ from spaces.model.expressions.expr import Expr, Op, constant
 from spaces.model.expressions.types import Int32
 
 _MOST_TERMS = 64
-"""From so many terms on, a sum is not taken apart further."""
+"""From this many terms on, a sum is not taken apart further."""
 
 
 def is_sum(expr: Expr) -> TypeGuard[Op]:

@@ -234,7 +234,7 @@ class FunctionCounters:
         self._add(build, (self.region, count), lasted)
 
     def allocated(self, build: Any, buffer: str, size: Value) -> None:
-        """Counts an allocation of so many bytes, if its Func is one of those that are timed."""
+        """Counts an allocation of that many bytes, if its Func is one of those that are timed."""
         func = buffer.partition(".")[0]
         if (func, CounterKind.BYTES) in self.of_module.table.words:
             self._add(build, (func, CounterKind.BYTES), size)

@@ -16,13 +16,13 @@ order, and constants of inlined Funcs are rounded by the compiler.
 """
 
 NEAR = 1e-3
-"""How far values may differ, relative to the largest one, but integers by one in any case, if
-integers are computed from floats: a float that is almost a whole number may be rounded to either
+"""How far values may differ, relative to the largest one, if integers are computed from floats;
+integers may always differ by one. A float that is almost a whole number may be rounded to either
 side, and the result may be the index of a table.
 """
 
 NEAR_SHARE = 0.05
-"""The share of values that may differ so far."""
+"""The share of values that may differ by that much."""
 
 DECIDED_OTHERWISE = 1e-5
 """The share of values that may be any others if integers or truth values are computed from floats:

@@ -29,9 +29,9 @@ _POLL = 0.1
 
 @contextmanager
 def alone_on_machine(seconds: float) -> Iterator[None]:
-    """Waits until no other process of this user on this machine measures, up to so many seconds and
-    up to the time limit of the caller; a warning of the logger ``spaces.measuring`` says so. Does
-    not wait on systems that have no locks of this kind.
+    """Waits until no other process of this user on this machine measures, up to that many seconds
+    and up to the time limit of the caller. A warning of the logger ``spaces.measuring`` says that
+    it waits. Does not wait on systems that have no locks of this kind.
 
     Raises:
         MeasuringError: the other process still measures, or the file of the lock is not a plain

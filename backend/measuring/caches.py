@@ -15,7 +15,7 @@ from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.devices.host_caches import described_caches
 
 TIMES = 2
-"""A buffer of so many times the largest cache takes the place of all that was there."""
+"""A buffer of this many times the largest cache takes the place of all that was there."""
 
 
 @define(eq=False)
@@ -31,7 +31,7 @@ class CacheFlush:
 
     @staticmethod
     def of(device: CpuDevice) -> CacheFlush:
-        """One for the cores that this process may use now."""
+        """A flush of the caches of the cores that this process may use now."""
         described = (one.bytes for one in described_caches().levels.values())
         largest = max(device.l1_bytes, device.l2_bytes, device.l3_bytes, *described)
         cores = tuple(sorted(os.sched_getaffinity(0))) if sys.platform == "linux" else ()

@@ -34,8 +34,8 @@ class RunConditions:
             on the values.
         cores: the cores that run, each thread on one of its own; by default all that this process
             may use. Other processes may measure on other cores meanwhile.
-        free_cores: measure on so many cores that nothing else uses, whichever these are, also while
-            another process measures; by default no core is looked for. A core whose hardware
+        free_cores: measure on this many cores that nothing else uses, whichever these are, also
+            while another process measures; by default no core is looked for. A core whose hardware
             threads do other work is not free.
 
     Raises:

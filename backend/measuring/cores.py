@@ -34,8 +34,9 @@ FREE = 0.1
 def measuring_cores(
     conditions: RunConditions, before: Sequence[int], seconds: float
 ) -> Iterator[tuple[int, ...]]:
-    """Waits up to so many seconds, and up to the time limit of the caller, until no other process
-    of this user measures on the same cores, and gives the cores; none if all may be used.
+    """Waits until no other process of this user measures on the same cores, and gives the cores;
+    none if all may be used. It waits up to that many seconds, and up to the time limit of the
+    caller.
 
     Args:
         conditions: which cores are wanted.
@@ -44,8 +45,8 @@ def measuring_cores(
 
     Raises:
         MeasuringError: another process still measures there, this process may not use a core that
-            the user names, or too few cores are free; or the system is not Linux, where cores are
-            wanted.
+            the user names, or too few cores are free. Or cores are wanted on a system that is not
+            Linux.
         OutOfTime: the time limit of the caller is over.
     """
     if not conditions.core_count:

@@ -21,7 +21,7 @@ from spaces.constraints.legality.verify import verify
 from spaces.model.schedules.schedule import Schedule
 
 SHORTEST = 5e-3
-"""Shorter runs are repeated until they take so many seconds together."""
+"""Shorter runs are repeated until they take this many seconds together."""
 
 WARMING = 5e-3
 """Seconds of runs that do not count. A run of a millisecond needs three before it: the last-level
@@ -29,7 +29,7 @@ cache gets its lines from the caches before it, and other programs ran in betwee
 """
 
 LONG = 0.05
-"""A run of so many seconds needs none before it."""
+"""A run of this many seconds needs none before it."""
 
 
 @define
@@ -68,7 +68,7 @@ class TimedCpuRun:
 
 
 MOST_COLD = 5
-"""So many cold runs are timed at most: emptying the caches takes longer than a short run."""
+"""How many cold runs are timed at most: emptying the caches takes longer than a short run."""
 
 
 @define

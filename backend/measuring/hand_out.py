@@ -14,7 +14,7 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.schedules.schedule import Schedule
 
 MOST_AHEAD = 4
-"""So many tasks wait for each machine at most: what is proposed far ahead knows few results."""
+"""How many tasks wait for each machine at most: what is proposed far ahead knows few results."""
 
 
 @define(eq=False)
@@ -65,8 +65,9 @@ class HandOut:
 
     Attributes:
         share: how many schedules a task has at most.
-        losses: how many tasks may be lost with a schedule before it counts as crashed, and how many
-            in a row, with as many different schedules, may fail on a machine before it is left out.
+        losses: how many tasks may be lost with a schedule before the schedule counts as crashed.
+            Also how many tasks in a row, with as many different schedules, may fail on a machine
+            before the machine is left out.
         give: called with the number of a schedule and its result.
         stations: the machines by place.
         waiting: the schedules that no machine has.

@@ -49,10 +49,11 @@ MOST_WORKERS = 2
 """More processes would compile faster, but each has a copy of all inputs and storage."""
 
 SLOWEST = 20.0
-"""A run that takes so many times as long as the fastest one so far is stopped ..."""
+"""A run that takes this many times as long as the fastest one so far is stopped ..."""
 
 LEAST_LIMIT = 2.0
-"""... after so many seconds more. Both are longer by the share of the machine that others take."""
+"""... after this many seconds more. Both are longer by the share of the machine that others take.
+"""
 
 
 @define(kw_only=True)
@@ -63,15 +64,16 @@ class LocalMeasurer:
     much memory is reported as such, and the process is replaced for the next one. The results of
     each must be those of the trusted schedule: integers bit for bit, floats but for rounding. Then
     all are timed in rounds, each in turn with the reference, so that a slow moment of the machine
-    counts for all; those that are surely slower than the fastest are left out (:class:`Race`).
+    counts for all. Those that are surely slower than the fastest are left out (:class:`Race`).
 
     A run of a candidate that takes :data:`SLOWEST` times as long as the fastest schedule so far,
     and two seconds more, is stopped as if it hung; on a busy machine later. The time limit of the
     caller ends a measurement in any state: schedules without a result have none then.
 
     The workers compile at the same time, and run in turn. Nothing is compiled while something is
-    timed, and other processes of this user wait until a measurement is over: a busy process beside
-    made runs on two cores take 1.3 times as long. Each thread stays on a core of its own (Linux).
+    timed, and other processes of this user wait until a measurement is over. With a busy process
+    beside them, runs on two cores took 1.3 times as long. Each thread stays on a core of its own
+    (Linux).
 
     Attributes:
         device: the device that schedules are for; by default the CPU of this machine.

@@ -168,7 +168,7 @@ class DaskMeasurer:
         self._begin_tasks()
 
     def collect(self, seconds: float) -> list[tuple[int, Measurement]]:
-        """The results that have come; waits up to so many seconds for the first.
+        """The results that have come; waits up to that many seconds for the first.
 
         Raises:
             DaskUnavailable: the scheduler is gone.

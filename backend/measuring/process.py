@@ -56,7 +56,7 @@ class Worker:
     """A process that builds and runs schedules of one task. A context manager.
 
     The process leads a group. The group ends when the worker is closed or lost, and when this
-    process ends, however it ends (Linux): the kernel kills the group when nobody holds the other
+    process ends, however it ends (Linux). The kernel kills the group when nobody holds the other
     end of its pipe ``_life``. The thread that starts a worker may end before.
 
     >>> with Worker.start(task) as worker:
@@ -120,8 +120,8 @@ class Worker:
 
     def ask(self, request: Request, seconds: float) -> Callable[[], RunAnswer]:
         """Sends a request. Call what this returns, before the next request, to wait for the answer
-        up to so many seconds from now. It raises :class:`WorkerLost` if the process ended, did not
-        answer in time or wrote something else; the process is killed then.
+        up to that many seconds from now. It raises :class:`WorkerLost` if the process ended, did
+        not answer in time or wrote something else; the process is killed then.
         """
         end = time.monotonic() + seconds
         with contextlib.suppress(OSError):  # the process ended, as whoever waits will see
@@ -136,7 +136,7 @@ class Worker:
             raise self._hung("take a request", seconds) from None
 
     def _await_answer(self, end: float, seconds: float, what: str, *, is_run: bool) -> RunAnswer:
-        """The answer that comes until the moment ``end``, which is so many seconds after the
+        """The answer that comes until the moment ``end``, which is that many seconds after the
         request.
         """
         try:

@@ -36,15 +36,15 @@ TRUSTED = -2
 """The key of the trusted schedule."""
 
 PATIENCE = 20.0
-"""The trusted schedule may run so many times as long as others: it is simple, and runs once."""
+"""The trusted schedule may run this many times as long as others: it is simple, and runs once."""
 
 
 LOSSES = 3
-"""So many workers may crash in a row before the trusted schedule and the reference are ready."""
+"""How many workers may crash in a row before the trusted schedule and the reference are ready."""
 
 KILLS = 10
-"""So many may be killed from outside, with longer and longer pauses: other programs take the memory
-for a time.
+"""How many workers may be killed from outside, with longer and longer pauses: other programs take
+the memory for a time.
 """
 
 PAUSE = 0.05
@@ -165,7 +165,8 @@ class MeasuringSession:
             self._answer(ForgetRequest(TRUSTED), self.limits.run_seconds)
 
     def run(self, key: int, seconds: float) -> RunAnswer:
-        """The time of a run, in a worker that has the schedule ready. It may take so many seconds.
+        """The time of a run, in a worker that has the schedule ready. It may take that many
+        seconds.
 
         Raises:
             MeasuringError: a new worker was needed, and the trusted schedule or the reference fails

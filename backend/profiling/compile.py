@@ -10,15 +10,15 @@ from attrs import define, field
 
 from spaces.backend.access import AccessMode
 from spaces.backend.compile import CompiledPipeline, CpuRecipe, compile_cpu
+from spaces.backend.lazy_value import LazyValue
 from spaces.backend.llvm.codegen import entry_name, llvm_module
 from spaces.backend.llvm.counters import CounterKey, CounterTable, clock_name, table_name
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.llvm.runtime.helpers import runtime_symbols
 from spaces.backend.llvm.runtime.pools import ThreadPool, default_pool
 from spaces.backend.lowering.cpu.passes import lower, lower_cases
-from spaces.backend.once import Once
 from spaces.backend.profiling.periods import Periods, periods
-from spaces.backend.verified import verified_for
+from spaces.backend.require_verified import require_verified
 from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.legality.preconditions import size_preconditions
 from spaces.constraints.legality.verdict import Verdict
@@ -78,7 +78,7 @@ def compile_profiled(
     Raises:
         BatchError: an output has no estimate, which decides what is timed.
     """
-    legal = verified_for("profile", checked, CpuDevice)
+    legal = require_verified("profile", checked, CpuDevice)
     chosen = periods(legal)
     if is_specialized(legal.schedule):
         followed = tuple(cases(legal.schedule))
@@ -90,7 +90,7 @@ def compile_profiled(
     recipe = CpuRecipe(
         legal.pipeline, legal.schedule, legal.device, threads, float_mode, AccessMode.PLAIN
     )
-    plain = Once(lambda: compile_cpu(legal, threads=threads, float_mode=float_mode))
+    plain = LazyValue(lambda: compile_cpu(legal, threads=threads, float_mode=float_mode))
     compiled = CompiledPipeline(
         legal.pipeline,
         legal.schedule,

@@ -1,9 +1,9 @@
 """Which Funcs a profiled run times, and how many of their visits.
 
 Reading the clock takes some 20 ns, twice a visit. A Func whose visits are long is timed at each
-visit; of shorter visits a part is timed, and the shortest ones are a part of the time of the Func
-in whose loops they are. So are short visits whose values go to the reader in registers: with a
-clock between them, they would go through memory.
+visit, and one whose visits are shorter at some of them. The time of the shortest visits belongs to
+the Func in whose loops they are. So are short visits whose values go to the reader in registers:
+with a clock between them, they would go through memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from spaces.model.schedules.fused_groups import groups
 from spaces.model.schedules.schedule import FuncSchedule
 
 LONG = 4000.0
-"""A visit with so many operations, vectors counted once, is always timed: the clock takes about a
+"""A visit with this many operations, vectors counted once, is always timed: the clock takes about a
 fiftieth of its time.
 """
 
@@ -33,7 +33,7 @@ SHORT = 150.0
 """A visit with fewer operations is not timed, nor counted: counting alone would slow it down."""
 
 _MOST = 127
-"""At least one visit in so many is timed."""
+"""At least one visit in this many is timed."""
 
 _NARROW = (LoopKind.VECTORIZED, LoopKind.UNROLLED)
 """Inside these loops no Func is timed."""
@@ -87,7 +87,7 @@ def _holder(name: str, within: Mapping[str, str]) -> str:
 
 
 def _every(features: Features, func: FuncFeatures, registers: int) -> int:
-    """One visit in so many is timed; 0 if none is.
+    """One visit in that many is timed; 0 if none is.
 
     Args:
         features: those of its pipeline.

@@ -14,7 +14,7 @@ from spaces.model.amounts import amount
 from spaces.model.showing import few_lines
 
 _SHOWN = 12
-"""A card shows so many Funcs."""
+"""How many Funcs a card shows."""
 
 
 @frozen

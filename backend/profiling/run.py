@@ -101,7 +101,7 @@ _FEWEST = 3
 """Each program runs at least so often ..."""
 
 _PATIENCE = 8
-"""... unless that takes so many times as long as was asked for."""
+"""... unless that takes this many times as long as was asked for."""
 
 
 def _seconds(program: Callable[[], object]) -> float:

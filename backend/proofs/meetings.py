@@ -2,8 +2,8 @@
 
 All threads of a block run a kernel's body in the order of its text and pass its barriers together
 (another obligation proves this). So two accesses of different threads are unordered if no barrier
-stands between them in that order: within one round of the loops around both, or from a round of one
-of these loops to a later round.
+stands between them in that order. They may be in one round of the loops around both, or in two
+rounds of one of these loops.
 """
 
 from __future__ import annotations

@@ -5,11 +5,13 @@ coordinates that are really read. To find the box, it evaluates the index expres
 consumers on *their* boxes and takes the smallest and largest values. It evaluates both arms of a
 ``select``, as Halide's bounds do.
 
-============== ==============================================================================
-`evaluate` the only entry: from arrays to arrays `formula` an expression on a mesh of coordinates
-`boxes` boxes of coordinates, and the values of a Func on one `evaluation` the box of each Func, and
-the values, producers first `updates` update stages, in the order of their reduction domain
-============== ==============================================================================
+============  =================================================================
+`evaluate`    the only entry: from arrays to arrays
+`formula`     an expression on a mesh of coordinates
+`boxes`       boxes of coordinates, and the values of a Func on one
+`evaluation`  the box of each Func, and the values, producers first
+`updates`     update stages, in the order of their reduction domain
+============  =================================================================
 """
 
 from spaces.backend.reference.boxes import ImageBoundsError

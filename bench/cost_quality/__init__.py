@@ -8,7 +8,7 @@ described in ``devices.json`` beside them and for which they are priced: remove 
 on another one.
 
 Noise: a schedule is timed up to 15 times, each time beside a run of the reference in the same
-round, and its time is the median over the rounds of the ratio of the two, so a slow moment of the
+round. Its time is the median over the rounds of the ratio of the two, so a slow moment of the
 machine counts for both. Slow schedules get fewer rounds, down to one beyond 20 times the reference:
 an error of a tenth changes their ranks little. Each record also has the medians and the least
 times. A schedule that did not end in time counts as slower than all others. One that did not

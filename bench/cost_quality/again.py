@@ -1,7 +1,7 @@
 """How far measured schedules can be trusted: some of them are measured again on another day.
 
-``python -m bench again`` times all schedules of each tenth pipeline of the gallery once more, those
-of :data:`STEP`, and says how well the two times agree: no cost model can rank the schedules of a
+``python -m bench again`` times all schedules of each tenth pipeline of the gallery once more
+(:data:`STEP`), and says how well the two times agree. No cost model can rank the schedules of a
 pipeline better than a second measurement does. Names measure these pipelines. The times are kept in
 ``bench/results/cost_quality/again.json``, pipeline by pipeline; the next start goes on.
 """
@@ -34,7 +34,7 @@ FILE = FOLDER / "again.json"
 """The second times, in the order of the records."""
 
 STEP = 10
-"""One of so many pipelines of the gallery is measured again."""
+"""One of this many pipelines of the gallery is measured again."""
 
 
 def main(arguments: list[str]) -> None:

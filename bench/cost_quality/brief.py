@@ -15,7 +15,7 @@ from spaces.backend.measuring.task import MeasuringTask, TimedProgram
 from spaces.model.schedules.schedule import Schedule
 
 SLOW = 20.0
-"""A schedule that takes so many times as long as the reference is timed once."""
+"""A schedule that takes this many times as long as the reference is timed once."""
 
 ROUNDS = 15
 """How often the fastest schedules are timed."""

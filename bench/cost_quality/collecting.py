@@ -30,7 +30,7 @@ LIMITS = MeasuringLimits(compile_seconds=30.0, run_seconds=6.0, rounds=ROUNDS, s
 """What a schedule may take: one that runs longer is hung."""
 
 ATTEMPTS = 3
-"""After so many times the wanted number, no further schedule is drawn: a small space may have too
+"""After this many times the wanted number, no further schedule is drawn: a small space may have too
 few.
 """
 

@@ -3,8 +3,8 @@
 Uniformly random schedules are often ten to a hundred times slower than good ones, and a cost model
 must also rank the fast ones. So schedules of an even number are plain draws
 (:meth:`ScheduleSpace.draws`), in which each schedule of the space has the same chance. Those of an
-odd number are the ends of random walks: each starts at one of the good schedules and changes one to
-six random decisions, each time with random legal numbers for some parameters. Every schedule
+odd number are the ends of random walks. Each walk starts at one of the good schedules and changes
+one to six random decisions, each time with random legal numbers for some parameters. Every schedule
 depends on its seed and its number alone, so any of them can be drawn without the others. Negative
 numbers are the good schedules themselves, from -1 down.
 """
@@ -29,7 +29,7 @@ CHOICES = 64
 """How many choices of numbers a change has at most."""
 
 TRIES = 50
-"""After so many changes without a legal choice a walk ends where it is."""
+"""After this many changes without a legal choice a walk ends where it is."""
 
 
 class Origin(StrEnum):

@@ -2,9 +2,9 @@
 
 ``python -m bench errors`` fits :class:`~spaces.cost.errors.PriceErrors` to the apps, random
 pipelines and the pipelines of the gallery that are there to learn from, and writes
-``spaces/cost/cpu/errors.toml``. It first says how likely the measured times are, in pipelines that
-the fit left out, if the price is one part, if it has a part for each cause, and if it has all its
-parts; and if no two schedules share an error. Pipelines that only judge are not read. Nothing is
+``spaces/cost/cpu/errors.toml``. It first says how likely the measured times are in pipelines that
+the fit left out. It says so for a price of one part, with a part for each cause, and with all
+parts, and for schedules that share no error. Pipelines that only judge are not read. Nothing is
 measured.
 """
 
@@ -32,15 +32,15 @@ from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.price import read_parts
 
 NEAR = 3.0
-"""A schedule counts if it costs at most so many times as much as the cheapest of its pipeline: how
-wrong the prices of others are, matters for no choice.
+"""A schedule counts if it costs at most this many times as much as the cheapest of its pipeline:
+how wrong the prices of others are, matters for no choice.
 """
 
 MOST = 40
-"""Of so many schedules of a pipeline, drawn at random, the errors are read."""
+"""Of this many schedules of a pipeline, drawn at random, the errors are read."""
 
 FOLDS = 3
-"""Into so many groups of pipelines the ones to learn from are divided."""
+"""Into this many groups of pipelines the ones to learn from are divided."""
 
 START = (math.log(0.5), math.log(0.5), math.log(0.1), math.log(3.0))
 """The logarithms of the numbers of a fit before its first step."""

@@ -3,9 +3,9 @@ schedule, the fastest of its first five, and the fastest of five by price alone.
 
 ``python -m bench first`` searches for each pipeline with measured schedules under the cost model
 ``reuse``. It times the first five schedules, and the five that the search hands over if the model
-does not say how far its prices are wrong, beside the fastest of the measured ones, in the same
-rounds. It writes ``bench/results/first_found.json``; with ``--set`` it does some sets of pipelines
-and keeps the others. ``--prices`` searches with the prices of a file, and writes nothing.
+does not say how far its prices are wrong. The fastest of the measured ones runs beside them in the
+same rounds. It writes ``bench/results/first_found.json``; with ``--set`` it does some sets of
+pipelines and keeps the others. ``--prices`` searches with the prices of a file, and writes nothing.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def main(arguments: list[str]) -> None:
 
 @frozen
 class Regrets:
-    """By how much schedules that a search finds are slower than the fastest one known, as a part of
-    the latter's time: 0 if one of them is the fastest, infinite if none ended in time.
+    """By how much schedules that a search finds are slower than the fastest one known, divided by
+    its time. It is 0 if one of them is the fastest, infinite if none ended in time.
 
     Attributes:
         first: the first schedule.

@@ -1,12 +1,12 @@
 """Fits the prices of the cost model ``reuse`` to the measured schedules.
 
 ``python -m bench fit`` fits to the apps, random pipelines and the pipelines of the gallery that are
-there to learn from, several times with other weights; the pipelines that are there to choose say
-which fit is taken. ``spaces/cost/cpu/prices.toml``, or the file of ``--into``, gets its prices, and
-says from what they come. ``--only PRICE``, which may be given again, fits these prices and keeps
-all others, such as for a new term. Pipelines that only judge are not read. Nothing is measured:
-whether a search finds faster schedules by these prices, ``python -m bench first --prices FILE``
-tells.
+there to learn from. It does so several times with other weights. The pipelines that are there to
+choose by say which fit is taken. ``spaces/cost/cpu/prices.toml``, or the file of ``--into``, gets
+its prices, and says from what they come. ``--only PRICE``, which may be given again, fits these
+prices and keeps all others, such as for a new term. Pipelines that only judge are not read. Nothing
+is measured: whether a search finds faster schedules by these prices, ``python -m bench first
+--prices FILE`` tells.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether five schedules chosen by the errors of prices are faster than the five cheapest.
 
 ``python -m bench five`` asks this of the measured schedules, and measures nothing. It takes each
-schedule of a pipeline in turn for the one that a search found, and, as the search does, chooses
+schedule of a pipeline in turn for the one that a search found. As the search does, it then chooses
 four of those that cost at least as much and at most :data:`WORTH` times as much; ``--within`` gives
 another limit. The regret is how much slower the fastest of the five is than the fastest of all that
 could be chosen. A pipeline counts by the mean over its schedules. Where five or fewer can be
@@ -31,14 +31,14 @@ from bench.report import RESULTS
 from spaces.apps.files import write_text
 from spaces.cost.cpu.fitted_errors import ERRORS
 from spaces.cost.errors import PriceParts
-from spaces.enumerate.search.apart import bare
 from spaces.enumerate.search.companions import WORTH
 from spaces.enumerate.search.fastest_together import choose_together
+from spaces.enumerate.search.structure_distance import strip_factors
 
 FILE = RESULTS / "best_of_five.json"
 
 MOST = 60
-"""So many schedules of a pipeline are taken, the cheapest ones."""
+"""How many schedules of a pipeline are taken, the cheapest ones."""
 
 LARGEST = 1.0
 """A larger regret counts as this one: a schedule that did not end has an infinite time."""
@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> None:
 def priced(measured: Sequence[Timed]) -> list[Priced]:
     """The measured schedules of a pipeline, cheapest first; of one structure only the cheapest."""
     found = [
-        (sum(parts.values()), parts, one.ratio, bare(one.schedule))
+        (sum(parts.values()), parts, one.ratio, strip_factors(one.schedule))
         for one, parts in zip(measured, parts_of(measured), strict=True)
     ]
     kept: dict[object, Priced] = {}

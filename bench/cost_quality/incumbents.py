@@ -34,7 +34,7 @@ TOP = 4
 """How many of the first schedules of a search."""
 
 STRUCTURES = 300
-"""After so many structures a search ends; that gives the same schedules on every machine."""
+"""After this many structures a search ends; that gives the same schedules on every machine."""
 
 FINDING = 60.0
 """Seconds in which an autoscheduler must find a schedule."""

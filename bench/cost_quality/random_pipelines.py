@@ -82,7 +82,7 @@ class Stages:
         return cast(self.working, func[x, y])
 
     def scaled(self, value: Expr, total: int) -> Expr:
-        """A sum of so many values, brought back near the range of one."""
+        """A sum of that many values, brought back near the range of one."""
         if self.working is Float32:
             return value * cast(Float32, 1.0 / total)
         return value / total

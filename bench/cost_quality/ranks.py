@@ -111,19 +111,19 @@ def _plain(found: Mapping[str, Ranks]) -> dict[str, dict[str, float]]:
 def table(found: Mapping[str, Mapping[str, Ranks]]) -> str:
     """The figures as a table of Markdown."""
     kinds = dict.fromkeys(kind for each in found.values() for kind in each)
-    heads = ["without", *(f"{kind}: {what}" for kind in kinds for what in HEADS)]
+    headers = ["without", *(f"{kind}: {what}" for kind in kinds for what in HEADERS)]
     lines = [
         [name, *(text for kind in kinds for text in show_ranks(each[kind]))]
         for name, each in found.items()
     ]
-    rows = (heads, ["---"] * len(heads), *lines)
+    rows = (headers, ["---"] * len(headers), *lines)
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-HEADS = ("median", "lower quartile", "regret of the first")
+HEADERS = ("median", "lower quartile", "regret of the first")
 """The columns of a set of pipelines."""
 
 
 def show_ranks(ranks: Ranks) -> tuple[str, str, str]:
-    """The figures in the order of :data:`HEADS`."""
+    """The figures in the order of :data:`HEADERS`."""
     return f"{ranks.median:.3f}", f"{ranks.quartile:.3f}", f"{ranks.regret:.1%}"

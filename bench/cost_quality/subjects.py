@@ -42,7 +42,7 @@ SINGLE = tuple(f"single_{seed}" for seed in range(2 * len(IDEAS)))
 """The random pipelines of one idea that are measured: two of each idea."""
 
 STRUCTURES = 300
-"""After so many structures the search for good schedules of an app ends; unlike a limit of time,
+"""After this many structures the search for good schedules of an app ends; unlike a limit of time,
 that gives the same schedules on every machine.
 """
 
@@ -130,7 +130,7 @@ def space_of(pipeline: Pipeline) -> ScheduleSpace:
 
 
 def good_schedules(space: ScheduleSpace, structures: int) -> list[Schedule]:
-    """The best schedules of the default search under the default cost model, after so many
+    """The best schedules of the default search under the default cost model, after that many
     structures.
     """
     found = best(search(space, limits=Limits(top=GOOD, structures=structures)))

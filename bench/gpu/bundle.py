@@ -45,7 +45,7 @@ SEARCHING = 20.0
 """Seconds of a search for a schedule."""
 
 FINALISTS = 6
-"""So many schedules of a search are looked at for those that leave nothing on the CPU."""
+"""How many schedules of a search are looked at for those that leave nothing on the CPU."""
 
 RANKING = 60.0
 """Seconds in which the compiler ranks them by registers and spills."""
@@ -74,7 +74,7 @@ def make(
         making: how.
         apps: the apps.
         end: when to begin with no further app, by the monotonic clock.
-        processes: so many apps are made at the same time.
+        processes: how many apps are made at the same time.
     """
     _remove_earlier(making.folder)
     (making.folder / "apps").mkdir(parents=True, exist_ok=True)

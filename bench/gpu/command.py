@@ -24,7 +24,7 @@ MINUTES = 30.0
 """The most time of ``gpu`` unless `--minutes` says another."""
 
 _CORES_OF_APP = 4
-"""One app is made at a time for so many cores."""
+"""One app is made at a time for this many cores."""
 
 MOST_BYTES = 48 << 20
 """The most bytes of a bundle that travels."""

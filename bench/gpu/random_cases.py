@@ -11,10 +11,10 @@ from spaces.backend.arguments import Sizes
 from spaces.model.algorithm.pipeline import Pipeline
 
 CASES = 12
-"""So many random pipelines are in a bundle of all apps."""
+"""How many random pipelines are in a bundle of all apps."""
 
 SCHEDULES = 4
-"""So many schedules of each."""
+"""How many schedules of each."""
 
 DRAWS = 12
 """Schedules that are drawn at most for these; some leave a stage on the CPU."""
@@ -29,7 +29,7 @@ _LIMITS = {"u": (0.0, 255.0), "f": (-1.0, 1.0)}
 
 
 def names(count: int) -> tuple[str, ...]:
-    """The names of so many random pipelines."""
+    """The names of that many random pipelines."""
     return tuple(f"{_PREFIX}{seed}" for seed in range(count))
 
 

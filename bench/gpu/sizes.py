@@ -28,10 +28,10 @@ SMALLER = {"conv_layer": (13, 7), "vdsr": (17, 9), "learned_demosaic": (18, 12)}
 """The same, for apps with much work for a pixel."""
 
 WHOLE = 1 << 16
-"""Up to so many values of an output, all are kept."""
+"""Up to this many values of an output, all are kept."""
 
 SAMPLE = 1 << 15
-"""So many values are kept of larger ones."""
+"""How many values are kept of larger ones."""
 
 _SMOOTH = 0.5
 """Correlation between neighbors from which an input counts as smooth."""

@@ -56,7 +56,7 @@ def means(results: Mapping[str, Any]) -> dict[str, tuple[float, int]]:
 
 
 def table(results: Mapping[str, Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """The heads and the rows of the table."""
+    """The headers and the rows of the table."""
     rows: list[tuple[object, ...]] = []
     for app, timed in results["times"].items():
         own = (_ms(timed, name) or _why(results, app, name) for name in OURS)

@@ -8,9 +8,9 @@ from functools import partial
 from bench.spaces.limits import Found, limited
 from bench.spaces.subjects import THREE, Subject
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.apart import apart, bare
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
+from spaces.enumerate.search.structure_distance import strip_factors, structure_distance
 
 SECONDS = 8.0
 """The time limit of each search."""
@@ -30,8 +30,8 @@ def _differences(app: str) -> Found:
     space = Subject(app, "cpu").space("small")
     limits = Limits(top=TOP, seconds=SECONDS)
     found = best(search(space, cost_model("reuse", space.device), limits=limits)).best
-    forms = [bare(one.schedule) for one in found]
-    distances = [apart(a, b) for a, b in itertools.combinations(forms, 2)]
+    forms = [strip_factors(one.schedule) for one in found]
+    distances = [structure_distance(a, b) for a, b in itertools.combinations(forms, 2)]
     return {
         "schedules": len(found),
         "least_decisions_apart": min(distances, default=None),

@@ -12,7 +12,7 @@ from bench.spaces.limits import is_failed
 Results: TypeAlias = Mapping[str, Any]
 Row: TypeAlias = tuple[str, str, str]
 
-HEADS = ("one core", "found", "beside it")
+HEADERS = ("one core", "found", "beside it")
 
 FIRST = {
     "hand_schedules": "0 of 46",

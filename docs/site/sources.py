@@ -169,8 +169,8 @@ def _relative(there: str, place: str) -> str:
 def _names(pages: Mapping[str, SourcePage]) -> dict[str, str]:
     """The link to each public name, as a page of the repository would write it."""
     parts = [page for page in pages.values() if page.origin == _API]
-    heads = [head for page in parts for level, head in headlines(page.text) if level == 2]
-    return {head.strip("`"): f"#{anchor_of(head)}" for head in heads}
+    headings = [head for page in parts for level, head in headlines(page.text) if level == 2]
+    return {head.strip("`"): f"#{anchor_of(head)}" for head in headings}
 
 
 def _with_names(prose: str, names: Mapping[str, str], *, all_names: bool) -> str:

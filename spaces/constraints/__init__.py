@@ -1,1 +1,3 @@
-"""Devices and their limits, the rules of legality, and their solver encoding."""
+"""Devices and their limits, the rules of legality, verdicts and repairs, proofs for all sizes, and
+the rules as constraints for a solver.
+"""

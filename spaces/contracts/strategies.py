@@ -11,17 +11,17 @@ from spaces.contracts.examples import blur
 from spaces.cost.batch import Batch
 from spaces.cost.model import CostModel
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.apart import bare
 from spaces.enumerate.search.events import Done, Event, Improved, Scored
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.search import search
+from spaces.enumerate.search.structure_distance import strip_factors
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 CUT = 4
-"""After so many structures, a search has not looked at most of the space of a test."""
+"""After this many structures, a search has not looked at most of the space of a test."""
 
 LATE = 2.0
 """Seconds by which a search may miss its time limit on a busy machine; it should be half of one."""
@@ -116,6 +116,6 @@ def _least_costs(space: ScheduleSpace, model: CostModel) -> list[float]:
     for structure in space.structures():
         batch = Batch.of(space.pipeline, structure.schedule, structure.columns)
         legal = np.where(space.legal(structure), model.cost(batch), np.inf)
-        key = bare(structure.schedule)
+        key = strip_factors(structure.schedule)
         costs[key] = min(costs.get(key, np.inf), float(legal.min()))
     return sorted(costs.values())

@@ -1,1 +1,1 @@
-"""Features of loop nests, and cost models over batches of them."""
+"""Features of loop nests, and the cost models that compute prices from them, many at once."""

@@ -120,7 +120,7 @@ class Batch:
         except (TypeError, ValueError):
             raise BatchError(
                 f"A batch of shape {self.shape} takes one number a choice, and what a cost model "
-                f"gives for it is {_described(value)}."
+                f"gives for it is {_describe(value)}."
             ) from None
 
     def schedule_at(self, index: int) -> Schedule:
@@ -136,6 +136,6 @@ class Batch:
         }
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     shape = getattr(value, "shape", None)
     return f"of type {type(value).__name__}" + (f" and shape {shape}" if shape is not None else "")

@@ -115,8 +115,8 @@ class PriceDifference(ShowsCard):
         reasons: a line for each of the largest parts, until these make nine tenths of all
             differences: both costs, and the numbers of the loop nests that differ there.
         chance_of_second: the chance that the second schedule is the faster one, as far as the
-            errors of the prices are known; None if the model does not say
-            (:class:`~spaces.cost.model.UncertainModel`), or if no part differs.
+            errors of the prices are known. None if the model does not know them
+            (:class:`~spaces.cost.model.UncertainModel` does), or if no part differs.
     """
 
     model: str
@@ -142,7 +142,7 @@ class PriceDifference(ShowsCard):
     def __str__(self) -> str:
         lines = list(self._sentences())
         if self.parts:
-            head, *rows = _aligned(self.parts)
+            head, *rows = _align_columns(self.parts)
             lines += [head, few_lines(rows, _ROWS, "differences")]
             lines.append(few_lines(self.reasons, _ROWS, "reasons"))
         return "\n".join(lines)
@@ -218,7 +218,7 @@ def explain(
     reasons: tuple[str, ...] = ()
     if differing:
         both = tuple(Batch.of(v.pipeline, v.schedule).features for v in (first, second))
-        reasons = tuple(_reason(part, *both) for part in _largest(differing))
+        reasons = tuple(_reason(part, *both) for part in _keep_largest(differing))
     has_parts = bool(one.parts or other.parts)
     chance = _chance_of_second(one, other, cost_model(chosen, first.device)) if differing else None
     return PriceDifference(one.model, one.cost, other.cost, has_parts, differing, reasons, chance)
@@ -289,7 +289,7 @@ def _difference(first: float, second: float) -> float:
     return 0.0 if first == second else first - second
 
 
-def _largest(parts: Iterable[PartDifference]) -> Iterator[PartDifference]:
+def _keep_largest(parts: Iterable[PartDifference]) -> Iterator[PartDifference]:
     """The first parts, until they make most of the sizes of all."""
     every = tuple(parts)
     most = _EXPLAINED * math.fsum(abs(part.difference) for part in every)
@@ -355,7 +355,7 @@ def _row(part: PartDifference) -> tuple[str, ...]:
     return stage, part.what, *costs, f"{part.difference:+,.4g}", share
 
 
-def _aligned(parts: Iterable[PartDifference]) -> list[str]:
+def _align_columns(parts: Iterable[PartDifference]) -> list[str]:
     """The lines of a table of parts, with their head."""
     rows = [_COLUMNS, *map(_row, parts)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

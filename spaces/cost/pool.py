@@ -28,7 +28,7 @@ class MeasuringPool(Protocol):
         ...
 
     def collect(self, seconds: float) -> list[tuple[int, Measurement]]:
-        """The results that have come, each with the number of its schedule. Waits up to so many
+        """The results that have come, each with the number of its schedule. Waits up to that many
         seconds for the first.
         """
         ...

@@ -19,7 +19,7 @@ from spaces.model.formulas.symbolic import as_array
 from spaces.model.showing import few_lines, outline
 
 _ROWS = 12
-"""A card shows so many Funcs."""
+"""How many Funcs a card shows."""
 
 
 @frozen

@@ -24,11 +24,11 @@ class UnknownModelError(ValueError):
     """No cost model has this name."""
 
 
-def _weighted(device: Device) -> CostModel:
+def _make_weighted(device: Device) -> CostModel:
     return Weighted()
 
 
-def _hybrid(device: Device) -> CostModel:
+def _make_hybrid(device: Device) -> CostModel:
     return Learned.of(device, "hybrid")
 
 
@@ -36,12 +36,12 @@ _factories = Registry[Factory](
     "spaces.cost_models",
     "Cost model",
     {
-        "weighted": _weighted,
+        "weighted": _make_weighted,
         "reuse": Reuse.of,
         "occupancy": OccupancyModel.of,
         "roofline": Roofline.of,
         "learned": Learned.of,
-        "hybrid": _hybrid,
+        "hybrid": _make_hybrid,
     },
     "a function from a device to a cost model",
 )

@@ -11,7 +11,7 @@ PRECISION = 1e-9
 
 @cache
 def student_quantile(probability: float, freedom: int) -> float:
-    """The value that Student's t with so many degrees of freedom stays below with a probability.
+    """The value that Student's t with that many degrees of freedom stays below with a probability.
 
     Args:
         probability: at least a half, and less than 1.

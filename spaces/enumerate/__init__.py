@@ -1,1 +1,1 @@
-"""Spaces of schedules: iteration, counting, sampling, and search strategies."""
+"""Spaces of schedules: they are listed, counted and sampled, and strategies search them."""

@@ -202,5 +202,5 @@ def few(items: Iterable[Phrase], most: int, rest: str) -> tuple[CardPart, ...]:
 
 
 def brief(text: str, most: int = 160) -> str:
-    """The text, cut after so many characters."""
+    """The text, cut after that many characters."""
     return text if len(text) <= most else f"{text[:most]}…"

@@ -1,7 +1,7 @@
 """Cards as HTML for notebooks; they need nothing from elsewhere.
 
-The text of a card takes the colours of the notebook, so it is light and dark with it; lines and
-surfaces are half transparent grays, and hues of medium lightness mark kinds.
+The text of a card takes the colours of the notebook, so it is light and dark with it. Lines and
+surfaces are half transparent grays; hues of medium lightness mark kinds.
 """
 
 from __future__ import annotations

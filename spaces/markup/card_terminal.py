@@ -36,7 +36,7 @@ from spaces.markup.terminal_table import fact_lines, table_lines
 from spaces.markup.tree import guide, guide_past, last_at_levels
 
 _LEAST = 16
-"""The guides of a tree leave at least so many characters for its texts."""
+"""The guides of a tree leave at least this many characters for its texts."""
 
 _SPARK = 48
 """The most characters of a chart."""
@@ -118,7 +118,7 @@ def tree_lines(tree: Tree, width: int) -> Iterator[Text]:
 
 
 def _narrowed(guides: str, level: int) -> str:
-    """Guides with so many characters a level, up to three."""
+    """Guides with that many characters a level, up to three."""
     if level == 3:
         return guides
     return "".join(guides[at].ljust(level) for at in range(0, len(guides), 3))

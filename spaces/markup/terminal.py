@@ -6,8 +6,8 @@ import re
 
 
 def visible(text: str) -> str:
-    r"""A text that does nothing to a terminal: characters that control it, all but newlines and
-    tabs, and those that turn the direction of a line are written as escapes, such as ``\x1b``.
+    r"""A text that does nothing to a terminal. Escapes such as ``\x1b`` stand for characters that
+    control it, all but newlines and tabs, and for those that turn the direction of a line.
     """
     return _COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 

@@ -82,7 +82,7 @@ def wrapped(
 
 @define
 class _LineMaker:
-    """Finds where the lines after the first one begin, in lines of so many characters."""
+    """Finds where the lines after the first one begin, in lines of that many characters."""
 
     room: int
     next_room: int

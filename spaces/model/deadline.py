@@ -1,6 +1,6 @@
 """The time limit of a call, for all work that the call leads to.
 
-A call with a time limit makes one :class:`Deadline` and keeps it: everything inside that walks
+A call with a time limit makes one :class:`Deadline` and keeps it. Everything inside that walks
 formulas, asks rules or adds up counts asks the clock, and raises :class:`OutOfTime` once the
 deadline is past. The caller then returns the best answer so far. Work outside of a deadline takes
 as long as it takes.
@@ -39,11 +39,11 @@ class Deadline:
 
     @staticmethod
     def after(seconds: float | None) -> Deadline:
-        """The deadline so many seconds from now; none for None."""
+        """The deadline that many seconds from now; none for None."""
         return Deadline(math.inf if seconds is None else monotonic() + seconds)
 
     def later(self, seconds: float) -> Deadline:
-        """The deadline so many seconds after this one."""
+        """The deadline that many seconds after this one."""
         return Deadline(self.at + seconds)
 
     @property

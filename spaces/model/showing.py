@@ -29,7 +29,7 @@ _MOST_CHARACTERS = 60
 """An outline cuts the text of a field here."""
 
 _MOST_ITEMS = 3
-"""An outline shows so many items of a tuple."""
+"""An outline shows this many items of a tuple."""
 
 
 def outline(record: Any) -> str:

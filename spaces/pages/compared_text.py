@@ -11,7 +11,7 @@ from spaces.model.writing.text import format_schedule
 from spaces.pages.verdict_view import difference
 
 _COMPARED = 4
-"""So many differences are shown."""
+"""How many differences are shown."""
 
 
 def compared_text(

@@ -18,10 +18,10 @@ from spaces.plots.decisions import (
 )
 
 _SHARED = 12
-"""So many decisions are named that the best schedules share, and in which they differ."""
+"""How many decisions are named that the best schedules share, and in which they differ."""
 
 _SAME = 2
-"""So many decisions that go together are named."""
+"""How many decisions that go together are named."""
 
 
 def figure(drawn: Markup, caption: Child) -> Markup:

@@ -33,16 +33,16 @@ _ON_GPUS = (sentences.KERNEL,)
 """What says something only between two schedules for GPUs."""
 
 _MOST = 24
-"""The page has a sentence for so many Funcs; the table has all."""
+"""The page has a sentence for this many Funcs; the table has all."""
 
 
 def difference_view(first: Compared, second: Compared, names: tuple[str, str]) -> Markup:
     """What differs between two legal schedules: their costs or times as a whole, a paragraph for
     each Func, and a table of both.
     """
-    heads = [tag("p", "The first schedule is ", tag("b", names[0]), ", the second ",
+    opening = [tag("p", "The first schedule is ", tag("b", names[0]), ", the second ",
                  tag("b", names[1]), ".")]  # fmt: skip
-    heads += [tag("p", text) for text in _whole(first, second)]
+    opening += [tag("p", text) for text in _whole(first, second)]
     explained = _explained(first[0], second[0])
     reasons = () if explained is None else explained.reasons[:_MOST]
     told = []
@@ -55,7 +55,7 @@ def difference_view(first: Compared, second: Compared, names: tuple[str, str]) -
     whole = None if explained is None else tag("p", str(explained).splitlines()[0])
     why = tag("ol", [tag("li", reason) for reason in reasons]) if reasons else None
     numbers = tag("div", _table(first[1], second[1], names), class_="scroll")
-    return joined(heads, whole, why, listed, more, same, numbers)
+    return joined(opening, whole, why, listed, more, same, numbers)
 
 
 def _whole(first: Compared, second: Compared) -> Iterator[str]:

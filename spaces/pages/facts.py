@@ -387,6 +387,6 @@ def caches(device: Device) -> Iterator[tuple[str, int]]:
 
 
 def nearest_cache(size: Amount, device: Device) -> str:
-    """The nearest cache that holds so many bytes; ``memory`` if none does, nothing for a GPU."""
+    """The nearest cache that holds that many bytes; ``memory`` if none does, nothing for a GPU."""
     known = tuple(caches(device))
     return next((name for name, room in known if size <= room), "memory" if known else "")

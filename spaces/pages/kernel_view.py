@@ -30,12 +30,12 @@ def kernel_view(facts: ScheduleFacts, counted: CountedKernels | None) -> Markup:
         "registers", "spills", "occupancy", "limited by",
     )  # fmt: skip
     moved = [_moved(one) for one in facts.kernels]
-    heads = ("kernel", "loads, global", "stores, global", "local memory", "loads, shared")
+    headers = ("kernel", "loads, global", "stores, global", "local memory", "loads, shared")
     return joined(
         tag("div", table(columns, rows, "packed"), class_="scroll"),
         [tag("p", one, class_="quiet") for one in _notes(counted, bool(known))],
         tag("h3", "Transactions with memory, counted by the model"),
-        tag("div", table(heads, moved, "packed"), class_="scroll"),
+        tag("div", table(headers, moved, "packed"), class_="scroll"),
         tag("p", _TRANSACTIONS, class_="quiet"),
     )
 

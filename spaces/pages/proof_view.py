@@ -13,7 +13,7 @@ from spaces.model.formulas.interval import Box
 from spaces.model.nest.loopnest import LoopNest
 
 _REFUTED = 12
-"""The page draws so many counterexamples."""
+"""How many counterexamples the page draws."""
 
 _CELLS = 24
 """The most cells along a side of a picture."""

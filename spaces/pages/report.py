@@ -17,7 +17,7 @@ from spaces.constraints.repairs.repair import repair
 from spaces.model.articles import shown_kind
 from spaces.pages.counted_kernels import count_kernels
 from spaces.pages.generated import cpu_code, gpu_code
-from spaces.pages.plain import plain
+from spaces.pages.json_values import json_value
 from spaces.pages.schedule_page import ShownSchedule, schedule_page
 from spaces.pages.small_run import small_run
 from spaces.pages.written_page import WrittenPage
@@ -106,13 +106,13 @@ def _as_json(side: ShownSchedule) -> dict[str, Any]:
     found: dict[str, Any] = {"name": side.name, "device": side.judged.device.name}
     found |= side.verdict.json()
     if side.facts is not None:
-        found["funcs"] = [plain(attrs.asdict(fact)) for fact in side.facts.funcs]
-        found["kernels"] = [plain(attrs.asdict(one)) for one in side.facts.kernels]
+        found["funcs"] = [json_value(attrs.asdict(fact)) for fact in side.facts.funcs]
+        found["kernels"] = [json_value(attrs.asdict(one)) for one in side.facts.kernels]
         if side.counted is not None:
             counted = side.counted.kernels.items()
-            found["registers"] = {name: plain(attrs.asdict(one)) for name, one in counted}
+            found["registers"] = {name: json_value(attrs.asdict(one)) for name, one in counted}
         price = side.facts.price
         found["price"] = None if price is None else {"model": price.model, "cost": price.cost}
     if side.profile is not None:
-        found["profile"] = plain(attrs.asdict(side.profile))
+        found["profile"] = json_value(attrs.asdict(side.profile))
     return found

@@ -13,7 +13,7 @@ from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import StageOf
 
 _CHECKS = 40
-"""The page lists so many checks of a rule."""
+"""How many checks of a rule the page lists."""
 
 
 def rule_view(margins: Sequence[Margin], advice: Sequence[Advice]) -> Markup:

@@ -32,7 +32,7 @@ from spaces.pages.graph_view import graph_view
 from spaces.pages.kernel_view import kernel_view
 from spaces.pages.nest_view import nest_view
 from spaces.pages.page import Section, whole_page
-from spaces.pages.page_head import shown_sizes, tile_row
+from spaces.pages.page_header import shown_sizes, tile_row
 from spaces.pages.proof_view import proof_view
 from spaces.pages.rule_view import rule_view
 from spaces.pages.run_view import run_view
@@ -46,7 +46,7 @@ _MARGIN = 2_000
 """Bytes that the frame of the code itself takes."""
 
 _FITS = 30
-"""The picture of so many Funcs is scaled to the width of its column; a larger one scrolls."""
+"""The picture of this many Funcs is scaled to the width of its column; a larger one scrolls."""
 
 _PREFIXES = ("a", "b")
 """The first letters of the ids of each side."""
@@ -54,7 +54,7 @@ _PREFIXES = ("a", "b")
 _BADGES = {True: "legal", False: "illegal"}
 
 _LEAST_CODE = 8_000
-"""A page without room for so many bytes of code has none."""
+"""A page without room for this many bytes of code has none."""
 
 
 @frozen

@@ -15,7 +15,7 @@ from spaces.model.writing.text import format_schedule
 from spaces.pages.compared_text import compared_text
 from spaces.pages.decision_views import decision_sections, figure
 from spaces.pages.page import Section, whole_page
-from spaces.pages.page_head import page_head, shown_sizes
+from spaces.pages.page_header import page_header, shown_sizes
 from spaces.plots.searches.search_charts import (
     cost_by_structures,
     cost_by_time,
@@ -27,23 +27,23 @@ from spaces.plots.searches.search_decisions import search_decisions
 from spaces.plots.searches.search_record import PricedSchedule, SearchRecord
 
 _LISTED = 15
-"""So many of the schedules are listed with their texts."""
+"""How many of the schedules are listed with their texts."""
 
 _BESIDE = 6
-"""The costs of so many schedules stand beside each other."""
+"""The costs of this many schedules stand beside each other."""
 
 _BY_HAND = 2
-"""So many of these are by hand."""
+"""How many of these are by hand."""
 
 _ROWS = 15
-"""So many Funcs, and causes, have a row."""
+"""How many Funcs, and causes, have a row."""
 
 
 def search_page(record: SearchRecord) -> str:
     """The page about the result of a search."""
     pipeline = record.space.pipeline
     about = f"search for {record.space.device.name} {shown_sizes(pipeline)}".rstrip()
-    head = page_head(pipeline.name, about, _tiles(record), _warnings(record))
+    head = page_header(pipeline.name, about, _tiles(record), _warnings(record))
     return whole_page(f"{pipeline.name}: search", head, _sections(record))
 
 

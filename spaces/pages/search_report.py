@@ -13,7 +13,7 @@ from spaces.enumerate.search.events import Done
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
-from spaces.pages.plain import plain
+from spaces.pages.json_values import json_value
 from spaces.pages.search_page import search_page
 from spaces.pages.written_page import WrittenPage
 from spaces.plots.searches.search_funnel import search_funnel
@@ -42,7 +42,7 @@ class SearchReport(WrittenPage):
         found["funnel"] = [attrs.asdict(one) for one in search_funnel(record.done)]
         found["schedules"] = [_as_json(one, record) for one in record.ranked]
         found["illegal"] = list(record.illegal)
-        made: dict[str, Any] = plain(found)
+        made: dict[str, Any] = json_value(found)
         return made
 
     def __repr__(self) -> str:
@@ -61,9 +61,9 @@ def search_report(
     *,
     model_name: str = "",
 ) -> SearchReport:
-    """A page about the result of a search: the least cost against time and structures, what became
-    of the structures, the costs of the best schedules by Func and cause, the decisions that matter,
-    what the best schedules share, and schedules by hand beside.
+    """A page about the result of a search. It shows the least cost against time and structures,
+    what became of the structures, and the costs of the best schedules by Func and cause. It also
+    shows the decisions that matter, what the best schedules share, and schedules by hand beside.
 
     Args:
         done: the result of the search.

@@ -17,7 +17,7 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.pages.facts import schedule_facts
 
 MOST = 9000
-"""A recording ends after so many values that are computed or read."""
+"""A recording ends after this many values that are computed or read."""
 
 _EVALUATIONS = 20_000
 """The most evaluations of a schedule that is run at a small size."""

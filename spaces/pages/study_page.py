@@ -12,7 +12,7 @@ from spaces.model.amounts import amount
 from spaces.pages.compared_text import compared_text
 from spaces.pages.decision_views import decision_sections, figure
 from spaces.pages.page import Section, whole_page
-from spaces.pages.page_head import page_head, shown_sizes
+from spaces.pages.page_header import page_header, shown_sizes
 from spaces.plots.decisions_chart import decisions_chart
 from spaces.plots.funnel import funnel_chart
 from spaces.tuning.plots import charts
@@ -27,14 +27,14 @@ from spaces.tuning.sources import REFERENCE, START
 from spaces.tuning.trial import Trial
 
 _LISTED = 15
-"""So many of the fastest trials, and of those that failed, are listed."""
+"""How many of the fastest trials, and of those that failed, are listed."""
 
 
 def study_page(record: StudyRecord) -> str:
     """The page about a study."""
     title = f"{record.about.pipeline}: study {record.about.id}"
     about = f"study {record.about.id} {shown_sizes(record.pipeline)}".rstrip()
-    head = page_head(record.about.pipeline, about, _tiles(record), _warnings(record))
+    head = page_header(record.about.pipeline, about, _tiles(record), _warnings(record))
     return whole_page(title, head, _sections(record))
 
 

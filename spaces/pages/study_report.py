@@ -8,7 +8,7 @@ import attrs
 from attrs import frozen
 
 from spaces.model.articles import shown_kind
-from spaces.pages.plain import plain
+from spaces.pages.json_values import json_value
 from spaces.pages.study_page import study_page
 from spaces.pages.written_page import WrittenPage
 from spaces.tuning.plots.funnel import study_funnel
@@ -38,7 +38,7 @@ class StudyReport(WrittenPage):
         found["funnel"] = attrs.asdict(study_funnel(record))
         found["predictions"] = attrs.asdict(study_predictions(record))
         found["standing"] = [attrs.asdict(one) for one in study_standings(record)]
-        made: dict[str, Any] = plain(found)
+        made: dict[str, Any] = json_value(found)
         return made
 
     def __repr__(self) -> str:
@@ -46,9 +46,9 @@ class StudyReport(WrittenPage):
 
 
 def study_report(study: Study | StudyRecord) -> StudyReport:
-    """A page about a study: the fastest schedule against time and trials, what became of the
-    candidates, predictions beside measurements, the decisions that matter, what the fastest
-    schedules share, and the schedules by hand and the reference beside.
+    """A page about a study. It shows the fastest schedule against time and trials, what became of
+    the candidates, and predictions beside measurements. It also shows the decisions that matter,
+    what the fastest schedules share, and the schedules by hand and the reference beside.
 
     Args:
         study: a study, or what :func:`study_record` reads of it from a store.

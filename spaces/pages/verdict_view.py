@@ -15,7 +15,7 @@ from spaces.model.schedules.schedule import Schedule, StageOf
 from spaces.model.writing.text import format_schedule, written_lines
 
 _SHOWN = 200
-"""The page shows so many violations."""
+"""How many violations the page shows."""
 
 
 def violation_view(

@@ -11,13 +11,13 @@ from spaces.plots.decisions import BEST, UNDECIDED, Decided, DecisionColumn, Dec
 from spaces.plots.ranked_axis import ranked_axis, stride
 
 MOST_STRANDS = 160
-"""So many lines across parallel axes."""
+"""How many lines across parallel axes."""
 
 AXES = 8
-"""So many decisions are drawn."""
+"""How many decisions are drawn."""
 
 _MOST_VALUES = 9
-"""An axis has so many values of its own; others share a place."""
+"""An axis has this many values of its own; others share a place."""
 
 _SPREAD = 0.05
 """The part of an axis over which equal values are spread, so that bundles of lines are seen."""

@@ -20,5 +20,5 @@ def ranked_axis(title: str, numbers: Iterable[float], shown: Iterable[float] = (
 
 
 def stride(count: int, most: int) -> int:
-    """Every so many-th of ``count`` is drawn, so that there are at most ``most``."""
+    """Every n-th of ``count`` is drawn, so that there are at most ``most``."""
     return max(1, math.ceil(count / most))

@@ -36,7 +36,7 @@ MARGIN = 0.02
 """
 
 LEAST = 8
-"""A pipeline counts if at least so many of its schedules have times."""
+"""A pipeline counts if at least this many of its schedules have times."""
 
 
 @frozen

@@ -2,7 +2,7 @@
 
 A busy machine makes all times of a study longer, and leaves its ratios as they are. So studies with
 the same reference compare by ratios, and studies with different ones through schedules that both
-have timed. Only what no schedule connects compares by plain seconds.
+have timed. Studies that no schedule connects compare by plain seconds.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ class TimedStudy:
 
 
 def reference_seconds(studies: Sequence[TimedStudy]) -> dict[str, float]:
-    """The time of each reference, as they compare: those that schedules connect are in proportion
-    to the ratios of these. Each group of connected ones has the time of its reference with the most
-    schedules, in the study in which this one took least time, for other programs make no run
-    faster. Infinity without any time.
+    """A time for each reference, so that references compare. Two references are connected if
+    schedules were timed beside both; the ratios of these schedules then give the ratio of the two
+    times. In each group of connected references, that with the most schedules has a measured time.
+    It is from the study in which it took the least time, for other programs make no run faster.
+    Infinity if there is no time.
     """
     timed: dict[str, int] = {}
     for study in studies:

@@ -50,10 +50,10 @@ def list_known_schedules(
 ) -> Iterator[tuple[int, Trial]]:
     """The measured schedules of the algorithm of a pipeline, each with the number of its study.
 
-    Results of one processor for one device, one number of threads, one float mode and one kind of
-    conditions at one size compare, from whichever study they are: by their ratios to references
-    that are the same, or that common schedules connect (:func:`reference_seconds`). Versions of
-    LLVM and of this library do not tell them apart.
+    Results of all studies are compared if they agree in the processor, the device, the number of
+    threads, the float mode, the conditions and the size. They are compared by their ratios to
+    references that are the same, or that common schedules connect (:func:`reference_seconds`).
+    Versions of LLVM and of this library do not tell them apart.
 
     Of such groups, the nearest to a run at the estimates of ``pipeline`` on this machine comes
     first: results for the device before those for others, results of this processor before others,
@@ -117,7 +117,7 @@ def _by_time(store: TuningStore, studies: list[int]) -> Iterator[tuple[int, Tria
 
 
 def _reference_seconds(store: TuningStore, studies: list[int]) -> dict[int, float]:
-    """For each study the time of its reference, as these compare."""
+    """For each study a time of its reference, so that the studies compare."""
     references = {study: store.reference_digest_of(study) for study in studies}
     if len(set(references.values())) == 1:
         return dict.fromkeys(studies, 1.0)

@@ -1,10 +1,10 @@
 """What the results of a study say about schedules that it has not measured.
 
 A cost model ranks structures well. Changes of one fast schedule have nearly equal costs, and what
-tells them apart is what the model leaves out. Their results tell it: the parts of a schedule, such
-as where a Func is stored or a tile size, have effects that add up, and a ridge regression finds
-them (Hoerl and Kennard, 1970). It corrects the cost of the model, and where it has seen nothing,
-the cost stays.
+tells them apart is what the model leaves out. Their results tell it. The parts of a schedule, such
+as where a Func is stored or a tile size, have effects that add up. A ridge regression finds them
+(Hoerl and Kennard, 1970). It corrects the cost of the model, and where it has seen nothing, the
+cost stays.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class OpeningSearch:
 
     @property
     def is_over(self) -> bool:
-        """Whether it found all that it finds."""
+        """Whether the search has ended by itself."""
         return self._is_over or self._search.is_over
 
     @property
@@ -112,7 +112,7 @@ class OpeningSearch:
         return self._search.found[0].schedule if self._search.found else None
 
     def advance(self, seconds: float, look: Callable[[], None] = lambda: None) -> None:
-        """Lets it go on for so many seconds, or until it ends.
+        """Lets it go on for that many seconds, or until it ends.
 
         Args:
             seconds: the most it takes.
@@ -129,8 +129,8 @@ class OpeningSearch:
             self._is_over = True
 
     def proposals(self) -> list[Proposal]:
-        """The best schedules so far, except those of the last call. As long as the search goes on,
-        they are at most as many as it finds in the end.
+        """The best schedules so far, except those of earlier calls. While the search goes on, all
+        calls together give at most as many as it finds in the end.
         """
         found = [one for one in self._search.found if math.isfinite(one.cost)]
         if not self.is_over:

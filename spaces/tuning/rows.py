@@ -46,9 +46,9 @@ def read_trial(
     """A trial.
 
     Args:
-        row: its number, the document and the directives of its schedule, its source, the predicted
-            cost, its outcome, the reason, the seconds of compiling, how often it was begun, what
-            other programs took, and its metrics.
+        row: its number, the document and the directives of its schedule, its source and its
+            predicted cost. Then its outcome with the reason, the seconds of compiling, how often it
+            was begun, what other programs took, and its metrics.
         runs: the times of its runs and of the reference beside them.
         pipeline: gives the pipeline; called if only the directives of the schedule are readable.
 

@@ -1,7 +1,8 @@
 """The process that tunes a study, and the lease by which it keeps the study.
 
-Where it can be seen, the process itself tells whether it runs. Containers have a new host name each
-time, and numbers of processes of their own: there the lease tells, which the process renews.
+Where the process can be seen, the system says whether it runs. A container has its own numbers of
+processes, and a new host name each time. There the lease tells whether the process runs, because
+the process renews it.
 """
 
 from __future__ import annotations

@@ -21,18 +21,20 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaces.tuning")
 
 SEARCHING = 0.2
-"""The most of the time that goes to searching, before the first measurement and beside them."""
+"""The largest share of the time that goes to searching, before the first measurement and between
+measurements.
+"""
 
 TURN = 5.0
 """The most seconds that a search goes on between two batches."""
 
 FINAL = 0.1
-"""The most of the time limit that is left for the finalists."""
+"""The largest share of the time limit that is left for the finalists."""
 
 
 @define
 class StudyRun:
-    """A run of a study until its time is over or it has so many results.
+    """A run of a study until its time is over or it has that many results.
 
     Attributes:
         study: the study.
@@ -107,8 +109,9 @@ class StudyRun:
             self.study.search(min(seconds, TURN))
 
     def _again(self, asked: Sequence[Trial]) -> list[Trial]:
-        """The trials that are measured again with a batch: the incumbent, so that what is slower is
-        left soon and what was lucky does not stay the best; and once in each run the reference.
+        """The trials that are measured again with a batch. The incumbent is, so that slower
+        candidates are left soon and a lucky one does not stay the best; and once in each run the
+        reference is.
         """
         if not self._is_gradual or any(one.attempts for one in asked):
             return []

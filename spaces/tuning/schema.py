@@ -193,8 +193,9 @@ _FILLS: dict[int, tuple[Callable[[sqlite3.Connection], None], ...]] = {3: (_fill
 def summarise(
     seconds: Sequence[float], beside: Sequence[float]
 ) -> tuple[float, float, float] | None:
-    """The upper end of the interval of the ratio of some runs, the median ratio, and the median
-    time of the reference beside them; None without runs, or if a time is no time.
+    """Three numbers of some runs: the upper end of the interval of their ratio, the median ratio,
+    and the median time of the reference beside them. None without runs, or if a time is not a
+    finite number above zero.
     """
     if not seconds or not all(is_time(one) for one in (*seconds, *beside)):
         return None

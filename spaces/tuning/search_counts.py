@@ -21,7 +21,9 @@ class SearchCounts:
     legal: int | None = None
 
     def __add__(self, other: SearchCounts) -> SearchCounts:
-        """The counts of two parts of a search; what one part does not know, the sum does not."""
+        """The counts of two parts of a search. A count that one part does not know is unknown in
+        the sum.
+        """
         return SearchCounts(
             self.structures + other.structures,
             _sum(self.made, other.made),

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from spaces.tuning.study import Study
 
 _MOST_LINES = 100
-"""A text names so many trials at most, and shows fewer."""
+"""The most trials that are read for a text, which shows fewer of them."""
 
 _SHOWN = 5
-"""A card shows so many trials, the fastest ones."""
+"""How many trials a card shows, the fastest ones."""
 
 
 def study_text(study: Study) -> str:

@@ -26,7 +26,7 @@ PAGE = 16
 """How many of the fastest trials are looked for at a time."""
 
 ROWS = 256
-"""How many trials are read at a time, where all are."""
+"""How many trials are read at a time, where all are read."""
 
 _TRIALS = (
     "SELECT number, document, text, source, predicted, outcome, reason, compile_seconds, "
@@ -296,7 +296,7 @@ class StoredTrials(LeasedStudies):
         return int(count)
 
     def ranked_numbers(self, study: int, place: int, count: int) -> list[int]:
-        """The numbers of so many trials with times from a place on; the fastest is at place 0."""
+        """The numbers of that many trials with times from a place on; the fastest is at place 0."""
         rows = self._file.rows(
             "SELECT number FROM trials WHERE study = ? AND upper IS NOT NULL "
             "ORDER BY upper, ratio, number LIMIT ? OFFSET ?",

@@ -151,9 +151,9 @@ class Study(ShowsCard):
     ) -> Study:
         """The study of a space, as the store has it; a new one if it has none.
 
-        A new study begins with the reference, the schedules of ``start``, such as one by hand, and
-        the fastest ones of earlier studies of the same pipeline at other sizes or on other
-        machines.
+        A new study begins with the reference and the schedules of ``start``, such as one by hand.
+        Then come the fastest ones of earlier studies of the same pipeline at other sizes or on
+        other machines.
 
         Args:
             store: the store.
@@ -221,7 +221,7 @@ class Study(ShowsCard):
             self.opening = None
 
     def _set_aside(self) -> None:
-        """Gives up what ended the process that measured it again and again."""
+        """Marks trials as crashed if the process that measured them ended again and again."""
         for trial in self._trials.open(wanted=lambda attempts: attempts > ATTEMPTS):
             reason = f"The process that tunes ended {trial.attempts} times while it was measured."
             self.tell(trial, Measurement(trial.schedule, RunOutcome.CRASHED, reason))
@@ -295,13 +295,15 @@ class Study(ShowsCard):
         return waiting
 
     def _waiting(self, count: int) -> list[Trial]:
-        """So many open trials that nobody has begun; else one of those that were begun least."""
+        """Up to ``count`` open trials that nobody has begun. If there are none, one of those that
+        were begun least often.
+        """
         fresh = self._trials.open(count, lambda attempts: attempts == 0)
         apart = () if fresh else sorted(self._trials.open(), key=lambda one: one.attempts)[:1]
         return list(fresh or apart)
 
     def search(self, seconds: float) -> None:
-        """Lets the search of the study go on for so many seconds, keeps where it stops, and
+        """Lets the search of the study go on for that many seconds, keeps where it stops, and
         proposes what it has found.
         """
         if self.opening is not None:
@@ -455,8 +457,8 @@ class Study(ShowsCard):
         callbacks: Iterable[Callback] = (),
         phase: Callable[[str], None] = lambda what: None,
     ) -> Trial | None:
-        """Asks, measures and tells until the time is over, the study has so many results, or Ctrl-C
-        stops it. Results are kept one by one, as soon as they are known.
+        """Asks, measures and tells until the time is over, the study has that many results, or
+        Ctrl-C stops it. Results are kept one by one, as soon as they are known.
 
         With a :class:`GradualMeasurer`, such as :class:`LocalMeasurer`, the fastest trial so far
         takes part in each batch, and at the end those that may be the fastest are measured again

@@ -104,11 +104,11 @@ FINALISTS = 4
 """How many trials are measured again at most."""
 
 NEAR = 64
-"""Among how many of the fastest trials finalists are looked for."""
+"""Finalists are chosen among this many of the fastest trials."""
 
 
 def finalists(trials: Iterable[Trial] | RankedTrials, count: int = FINALISTS) -> list[Trial]:
-    """The trials that may be the fastest one, by their intervals: at most so many, the fastest
+    """The trials that may be the fastest one, by their intervals: at most that many, the fastest
     first. It is a list of one if no other one may be the fastest.
     """
     ranked = fastest(trials)[:NEAR]

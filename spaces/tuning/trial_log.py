@@ -127,7 +127,7 @@ class TrialLog(Sequence[Trial]):
 
         Args:
             count: how many at most; None for all.
-            wanted: whether a trial that was begun so many times is one of them.
+            wanted: whether a trial that was begun this often is one of them.
         """
         numbers = [number for number, attempts in self._open.items() if wanted(attempts)]
         return tuple(islice(filter(None, map(self.find, numbers)), count))

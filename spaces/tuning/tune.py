@@ -195,10 +195,10 @@ def best_known(
 ) -> tuple[int, Trial] | None:
     """The fastest schedule that a store has for a pipeline on a device, and the number of its
     study; None if it has no legal one. All studies of this processor at the estimates compete, with
-    so many threads, in this float mode and under these conditions, as :func:`list_known_schedules`
-    compares them. Results at other sizes come next, then those of other threads, float modes or
-    conditions, then those of other processors. Unless ``exact`` is false, schedules that round
-    floats in another order do not count.
+    that many threads, in this float mode and under these conditions, as
+    :func:`list_known_schedules` compares them. Results at other sizes come next, then those of
+    other threads, float modes or conditions, then those of other processors. Unless ``exact`` is
+    false, schedules that round floats in another order do not count.
     """
     known = list_known_schedules(store, pipeline, target, threads, float_mode, conditions)
     for study, trial in known:

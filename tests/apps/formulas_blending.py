@@ -95,7 +95,7 @@ def bgu(inputs, ranges, factor=8, cell=16, bins=8):
 
 def _cell_sums(inputs, ranges, factor, cell, bins):
     """For each cell [x, y, brightness] that matters, products of (r, g, b, 1) with itself, and with
-    the colors of the values below; and the first cell that is interpolated along x and y.
+    the colors of the values below. Then the first cell that is interpolated along x and y.
     """
     source, values = inputs["splat_loc"], inputs["values"]
     (x, width), (y, height), _ = ranges

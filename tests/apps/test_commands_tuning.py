@@ -24,7 +24,7 @@ from spaces import (
     device,
 )
 from spaces.apps.command_line import calibrate, tune, tuning_view
-from spaces.apps.loading import load_function
+from spaces.apps.user_functions import load_function
 from spaces.tuning.identity import this_machine
 from tests.apps.command_line import files, spaces
 from tests.tuning.fakes import SPACE, FakeMeasurer

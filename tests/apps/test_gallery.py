@@ -20,7 +20,7 @@ from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from tests.apps.command_line import spaces
 from tests.differential.quick_code import quick_code
-from tests.examples import some
+from tests.draw_counts import some
 
 
 @cache

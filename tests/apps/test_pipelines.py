@@ -11,7 +11,7 @@ from tests.apps.cases import case
 from tests.apps.formulas import FORMULAS, harris
 from tests.apps.formulas_camera_pipe import camera_pipe as camera
 from tests.apps.formulas_local_laplacian import local_laplacian as laplacian
-from tests.examples import some
+from tests.draw_counts import some
 
 # Relative to the largest value: float32 rounds at 6e-8, and the corner response cancels.
 TOLERANCE = {"harris": 3e-6, "toy_trig": 1e-6, "conv_layer": 3e-6, "iir_blur": 1e-6}

@@ -2,8 +2,8 @@
 
 import pytest
 
+from spaces.apps.all_root import all_root
 from spaces.apps.catalog import APPS
-from spaces.apps.plain import all_root
 from spaces.constraints.devices.device import device, device_names
 from spaces.constraints.legality.verify import verify
 from spaces.model.nest.loopnest import loop_nest
@@ -11,7 +11,7 @@ from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.apps.cases import written
-from tests.examples import some
+from tests.draw_counts import some
 
 FILES = [
     pytest.param(name, stem, id=f"{name}-{stem}")

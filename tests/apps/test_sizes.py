@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from spaces import APPS, Func, ImageParam, Schedule, UInt8, Var, clamp, loop_nest, pipeline
 from spaces.apps.errors import CommandError, WrongUsage
-from spaces.apps.fitting import output_ranges
+from spaces.apps.output_ranges import output_ranges
 from spaces.apps.sizes import parse_size
 from spaces.model.formulas.algebra import INTEGERS, read
-from tests.examples import examples
+from tests.draw_counts import examples
 
 
 @pytest.mark.parametrize("name", ["blur", "harris", "toy_blur"])

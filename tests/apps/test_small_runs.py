@@ -17,7 +17,7 @@ from tests.apps import (
 from tests.apps.cases import written
 from tests.apps.runs import FEW, LARGE, SCHEDULES, SIZED, gpu_run, run
 from tests.differential.quick_code import quick_code
-from tests.examples import some
+from tests.draw_counts import some
 
 FORMULAS = {
     "pyramid_blend": formulas_blending.pyramid_blend,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from spaces import DomainOrder, LoopKind, OrderedLoop, Pipeline, Schedule, loop_nest
 from spaces.model.expressions.expr import Const
 from spaces.model.schedules.levels import Levels, LoopOf
-from tests.strategies import schedules
+from tests.drawn_pipelines import schedules
 
 
 @st.composite

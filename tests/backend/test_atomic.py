@@ -23,7 +23,7 @@ from spaces import (
 from spaces.backend.compile import CompiledPipeline, compile_cpu
 from spaces.backend.replay import replay_nest
 from spaces.model.expressions.expr import Expr
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X = Var("x")
 CPU = spaces.device("cpu")

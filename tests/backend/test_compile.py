@@ -34,8 +34,8 @@ from spaces.model.expressions.types import Float32, Int32, UInt8
 from tests.backend.cpu_pipelines import edge_pipelines, typed_pipelines, update_pipelines
 from tests.backend.cpu_runs import check, check_values, picture
 from tests.backend.cpu_schedules import cpu_schedules
-from tests.examples import examples
-from tests.strategies import stencil_pipelines
+from tests.draw_counts import examples
+from tests.drawn_pipelines import stencil_pipelines
 
 pytestmark = pytest.mark.optimised
 

@@ -42,7 +42,7 @@ from spaces.backend.llvm.runtime.helpers import runtime_object
 from spaces.backend.lowering.empty_outputs import outputs_alone
 from spaces.backend.preconditions import SizeError
 from spaces.backend.reference import evaluate
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 IMAGE = np.arange(20 * 30, dtype=np.int32).reshape(20, 30) % 97

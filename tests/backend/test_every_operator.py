@@ -33,8 +33,8 @@ from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 from spaces.model.expressions.types import Int32, Type
 from spaces.model.schedules.schedule import Schedule
 from tests.differential.quick_code import quick_code
+from tests.draw_counts import examples
 from tests.every_operator import OPERATORS, Form, some
-from tests.examples import examples
 
 pytestmark = pytest.mark.optimised
 

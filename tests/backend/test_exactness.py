@@ -20,7 +20,7 @@ from spaces.backend.compile import compile_cpu
 from spaces.backend.reference import evaluate
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.model.expressions.expr import Expr
-from tests.examples import examples
+from tests.draw_counts import examples
 
 pytestmark = pytest.mark.optimised
 

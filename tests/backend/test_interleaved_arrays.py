@@ -40,7 +40,7 @@ from spaces.model.expressions.expr import Expr, Variable, walk
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.cases import cases
 from tests.backend.lowering.placed_arrays import FAR, Arrays, outcome
-from tests.examples import examples
+from tests.draw_counts import examples
 
 C, X, Y = Var("c"), Var("x"), Var("y")
 HEIGHT = 3

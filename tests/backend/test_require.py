@@ -32,7 +32,7 @@ from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Float32, Float64, Int16, Int32, UInt8, UInt64
 from spaces.model.writing.serialize import from_json, to_json
 from spaces.model.writing.text import parse_schedule
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 WIDTH, HEIGHT = 43, 21

@@ -24,8 +24,8 @@ from spaces.model.nest.splits import divided
 from spaces.model.schedules.domain_order import Split, Tail
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
-from tests.examples import examples
-from tests.strategies import schedules
+from tests.draw_counts import examples
+from tests.drawn_pipelines import schedules
 
 SIZE = 9
 

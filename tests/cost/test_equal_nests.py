@@ -22,7 +22,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Float32, UInt16
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES
-from tests.examples import examples
+from tests.draw_counts import examples
 
 WIDTH, HEIGHT, TERMS = 64, 32, 12
 ON_CPU, ON_GPU = ("parallel", "vectorize", "unroll"), ("gpu_blocks", "gpu_threads", "unroll")
@@ -111,7 +111,7 @@ def _nest(draw: st.DrawFn, extents: Sequence[int], kinds: Sequence[str], fuses: 
 def _directives(
     draw: st.DrawFn, nest: Nest, dimensions: Sequence[str]
 ) -> tuple[str, dict[LoopPart, str]]:
-    """Directives that make a nest, and the names that they give to its loops: a split may cut the
+    """Directives that make a nest, and the names that they give to its loops. A split may cut the
     loops of a dimension anywhere, and those of a dimension may come before those of another.
     """
     names: dict[LoopPart, str] = {}

@@ -52,8 +52,8 @@ TEXTS = (
     AT_ROOT + "f.parallel(y).vectorize(x, 4, GuardWithIf)\n"
     "g.parallel(y).vectorize(x, 4, GuardWithIf).compute_with(f, y)",
 )
-# Of f are needed columns 0 to 11 of rows 0 to 9, of g columns 0 to 8 of rows 0 to 12; p is read by
-# f in rows 0 to 10 and columns 0 to 11, by g in rows 2 to 14 and columns 1 to 9.
+# Columns 0 to 11 of rows 0 to 9 of f are needed, and columns 0 to 8 of rows 0 to 12 of g. f reads p
+# in rows 0 to 10 and columns 0 to 11, and g reads it in rows 2 to 14 and columns 1 to 9.
 POINTS = {("p", 0): 15 * 12, ("f", 0): 10 * 12, ("f", 1): 10 * 12, ("g", 0): 13 * 9, ("out", 0): 81}
 LOADS = {("p", 0): 0, ("f", 0): 2 * 120, ("f", 1): 2 * 120, ("g", 0): 117, ("out", 0): 4 * 81}
 ROWS = {("f", 0): 10, ("f", 1): 10, ("g", 0): 13}

@@ -20,7 +20,7 @@ from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.writing.text import parse_schedule
 from tests.cost.prices import free
 from tests.cpus import ONE_CORE
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 MEMORY = Reuse(

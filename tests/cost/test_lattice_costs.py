@@ -18,7 +18,7 @@ from spaces.model.expressions.types import Int64
 from spaces.model.formulas.native import read_native
 from spaces.model.formulas.recorded import DependsOnDataError, Recorded, expression_of, is_nowhere
 from spaces.model.writing.text import parse_schedule
-from tests.examples import examples, some
+from tests.draw_counts import examples, some
 
 pytestmark = pytest.mark.usefixtures("quickly")
 

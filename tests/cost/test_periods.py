@@ -13,7 +13,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
-from tests.examples import examples
+from tests.draw_counts import examples
 
 Y, TILE = Variable(Int32, "y"), Variable(Int32, "tile")
 

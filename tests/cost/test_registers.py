@@ -81,9 +81,8 @@ def test_a_body_that_reads_many_buffers_loads_pointers_again() -> None:
 def test_operands_of_a_block_need_registers_too(
     vector_bits: int, width: int, spilled: float
 ) -> None:
-    """Products of ``width`` pairs: one factor of each pair waits in a register, but they take at
-    most half of the 16 registers, or of the 32 with vectors of 512 bits; the others are left for
-    sums.
+    """Products of ``width`` pairs: one factor of each pair waits in a register. They take at most
+    half of the 16 registers, or of the 32 with vectors of 512 bits; the others are left for sums.
     """
     left, right = ImageParam(Float32, 2, "left"), ImageParam(Float32, 2, "right")
     f, r = Func("f"), RDom([(0, 10)], name="r")

@@ -29,7 +29,7 @@ from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Float32
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
-from tests.examples import examples
+from tests.draw_counts import examples
 
 SM_90 = device("sm_90")
 

@@ -20,7 +20,7 @@ from spaces.model.expressions.types import Int32, UInt8
 from spaces.model.writing.text import parse_schedule
 from tests.cost.prices import free
 from tests.cpus import ONE_CORE
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 NESTS = {"x, y": "reorder(x, y)", "y, x": "reorder(y, x)"}

@@ -108,10 +108,10 @@ class Fuzzer:
     """Checks cases in order; subjects are kept as long as cases share them.
 
     Of legal cases for a CPU those whose number ``compiled_every`` divides are compiled and run; the
-    others are lowered only, and their loop nest is run value by value, as that of every case is.
-    Those whose number ``proven_every`` divides are proven; others are for callers that prove on
-    their own. ``seconds`` adds up processor time by what it is spent on. ``aims`` are what cases
-    are drawn towards, ``corpus`` what some are drawn from; ``branches`` are those that are known.
+    others are only lowered. The loop nest of every case is run value by value.  Those whose number
+    ``proven_every`` divides are proven; others are for callers that prove on their own. ``seconds``
+    adds up processor time by what it is spent on. ``aims`` are what cases are drawn towards,
+    ``corpus`` what some are drawn from; ``branches`` are those that are known.
     """
 
     seed: int
@@ -288,7 +288,7 @@ def is_optimised(case: Case) -> bool:
 
 def is_called(case: Case, subject: Subject) -> bool:
     """Whether the host program of a GPU case runs on real arrays: it has parts that the host
-    computes beside kernels, and in a share of the others some array is not dense.
+    computes beside kernels. In a share of the others some array is not dense.
     """
     beside = any(c.startswith("host: ") for c in schedule_constructs(case.schedule))
     is_dense = set(subject.layouts.values()) <= {DENSE}

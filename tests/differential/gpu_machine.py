@@ -1,10 +1,10 @@
 """A GPU program run thread by thread, over memory that knows who wrote what.
 
 Threads of a block run to their next barrier one after the other; blocks run one after the other.
-What two threads do between the same barriers, and what two blocks do at all, nothing orders: where
-they touch the same element, and not only to write the same value or to change it in one step each
-by the same operator, it holds garbage. A barrier that
-some threads of a block do not reach is wrong at once, as is an access outside a buffer.
+Nothing orders what two threads do between the same barriers, or what two blocks do at all. An
+element that both touch holds garbage, unless both write the same value, or both change it in one
+step by the same operator. A barrier that some threads of a block do not reach is wrong at once, as
+is an access outside a buffer.
 """
 
 from __future__ import annotations

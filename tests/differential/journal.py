@@ -1,9 +1,9 @@
 """What a run of the fuzzer has done so far: a file that a later run goes on from.
 
-Its first line, of a run that was long enough, is the sum of all that is finished; a line for each
-span says what its cases aimed at, so that a case can be drawn again; and a line for each group of
-cases that share a subject says what became of them. When a span is finished its groups are added
-to the sum, which keeps the file small enough to be committed; groups that failed stay.
+Its first line, if the run was long enough, is the sum of all that is finished. A line for each span
+says what its cases aimed at, so that a case can be drawn again. A line for each group of cases that
+share a subject says what became of them. When a span is finished its groups are added to the sum,
+which keeps the file small enough to be committed; groups that failed stay.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Differential fuzzing over some schedules; ``python -m tests.differential`` runs more.
 
-What ``verify`` calls legal lowers, compiles and computes what the reference computes; of what it
-calls illegal it names a rule; and rules that are about wrong results are seen to be right.
+What ``verify`` calls legal lowers, compiles and computes what the reference computes. Of what it
+calls illegal it names a rule. Rules about wrong results are seen to be right.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from tests.differential.subjects import EXACT, ODD, Subject, subject
 from tests.differential.summary import Summary
 from tests.differential.test_regressions import IMAGE, PLACE, window_sum
 from tests.differential.verdict_checks import CASES_PROVEN, PROVEN, REFUTED, accepted
-from tests.examples import examples
+from tests.draw_counts import examples
 
 SEED, ALL = 20, 400
 CASES = examples(ALL, fewest=120)

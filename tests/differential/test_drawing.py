@@ -52,7 +52,7 @@ from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import COMPOSED, subject
 from tests.differential.summary import Summary
 from tests.differential.universe import OF_PIPELINES, universe
-from tests.examples import every
+from tests.draw_counts import every
 
 X, Y = Var("x"), Var("y")
 

@@ -1,6 +1,6 @@
-"""Every directive at every loop that is along no dimension of its Func, or not along that alone:
-loops of one thread, loops that are fused with those of another Func, and loops of a Func that
-``rfactor`` adds.
+"""Every directive at every loop that is along no dimension of its Func, or not along that alone.
+These are loops of one thread, loops that are fused with those of another Func, and loops of a Func
+that ``rfactor`` adds.
 
 ``verify`` gives a verdict on each: what is illegal names a rule; what is legal is written and read
 again, proven, lowered, and computes the reference on the fuzzer's machines.
@@ -50,7 +50,7 @@ from tests.differential.cases import Case
 from tests.differential.check import Fuzzer, refused
 from tests.differential.oracle import Oracle
 from tests.differential.subjects import EXACT, Subject
-from tests.examples import every, examples
+from tests.draw_counts import every, examples
 
 X, Y = Var("x"), Var("y")
 

@@ -1,5 +1,6 @@
-"""Draws of the two kinds of case that a long run lacked: windows that slide along loops whose
-ranges depend on each other, and parts of GPU programs that the host computes on arrays with gaps.
+"""Draws of the two kinds of case that a long run lacked. In one, windows slide along loops whose
+ranges depend on each other. In the other, the host computes parts of GPU programs on arrays with
+gaps.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tests.differential.oracle import Oracle
 from tests.differential.schedule_constructs import schedule_constructs
 from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import subject
-from tests.examples import examples
+from tests.draw_counts import examples
 
 SEED, GROUPS, SHARED = 3, 20, 10
 NESTED = frozenset(("level: stored outside of a level",))

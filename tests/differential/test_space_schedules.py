@@ -10,7 +10,7 @@ import pytest
 from spaces import EmptySpaceError, Options, ScheduleSpace, device, format_schedule
 from tests.differential.cases import SHARED, Case
 from tests.differential.check import Fuzzer
-from tests.examples import examples
+from tests.draw_counts import examples
 
 SEED, SUBJECTS, DRAWS = 2, 10, examples(2, fewest=1)
 

@@ -16,8 +16,8 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Float32
+from tests.draw_counts import some
 from tests.enumerate.pipelines import blur, chain, equalized, row_sums, two_outputs
-from tests.examples import some
 
 CPU = device("cpu")
 

@@ -16,11 +16,11 @@ from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.simple.weighted import Weighted
 from spaces.enumerate.search import pricer
-from spaces.enumerate.search.apart import bare
 from spaces.enumerate.search.bounds import lower_bound
 from spaces.enumerate.search.events import Certificate, Done, Expanded
 from spaces.enumerate.search.papers.best_first import BestFirst, _keep_promising
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.structure_distance import strip_factors
 from spaces.enumerate.space.structure import Structure
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, row_sums, two_outputs
@@ -91,7 +91,7 @@ def listed(name: str, model: spaces.CostModel) -> list[float]:
     for structure, legal in choices(name):
         batch = Batch.of(of(name).pipeline, structure.schedule, structure.columns)
         costs = np.where(legal, model.cost(batch), math.inf)
-        key = bare(structure.schedule)
+        key = strip_factors(structure.schedule)
         least[key] = min(least.get(key, math.inf), float(costs.min()))
     return sorted(cost for cost in least.values() if cost < math.inf)
 

@@ -25,9 +25,9 @@ from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import Schedule
 from tests.cost.prices import free
 from tests.cpus import FOUR_CORES, ONE_CORE, ROUND_PEAKS
+from tests.draw_counts import some
 from tests.enumerate.pipelines import blur, chain, row_sums, two_outputs
 from tests.enumerate.process.test_universes import UNIVERSES
-from tests.examples import some
 
 CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
 

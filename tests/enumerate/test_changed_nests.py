@@ -20,7 +20,7 @@ from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.var import Var
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES
-from tests.examples import some
+from tests.draw_counts import some
 
 
 @cache

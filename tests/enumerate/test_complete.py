@@ -22,6 +22,7 @@ from spaces.constraints.solver.encode import encode, models
 from spaces.enumerate.search.events import Done
 from spaces.enumerate.space.completing.universe import universe
 from spaces.model.schedules.schedule import LoopAlign, LoopLevel
+from tests.draw_counts import some
 from tests.enumerate.pipelines import (
     blur,
     chain,
@@ -32,7 +33,6 @@ from tests.enumerate.pipelines import (
     shuffled,
     two_outputs,
 )
-from tests.examples import some
 
 CPU, GPU = device("cpu"), device("sm_80")
 STRIPS = Options(root=("strips",), row_tiles=(32, 128), tiles=(8, 512), lanes=(1,))

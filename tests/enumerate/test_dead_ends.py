@@ -11,8 +11,8 @@ from spaces.constraints.solver.emptiness import Emptiness
 from spaces.enumerate.space.completing.dead_ends import explain_dead_ends
 from tests.clocks import Clock
 from tests.cpus import FOUR_CORES
+from tests.draw_counts import some
 from tests.enumerate.pipelines import blur, copied, line, two_outputs
-from tests.examples import some
 
 GPU = spaces.device("sm_80")
 FEW = Options(root=("strips",), row_tiles=(16,), tiles=(4, 64), lanes=(1,))

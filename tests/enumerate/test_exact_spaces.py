@@ -38,7 +38,7 @@ from spaces.model.writing.text import parse_schedule
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import Study
 from tests.cpus import FOUR_CORES
-from tests.examples import some
+from tests.draw_counts import some
 from tests.tuning.fakes import QUICK, FakeMeasurer
 
 X, Y = Var("x"), Var("y")

@@ -25,7 +25,7 @@ from spaces.model.directives.directives import schedule
 from spaces.model.expressions.types import Int32
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES
-from tests.examples import some
+from tests.draw_counts import some
 from tests.search_runs.run import CPU_ONLY, STRATEGIES
 
 X, Y = Var("x"), Var("y")

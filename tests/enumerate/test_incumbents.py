@@ -29,7 +29,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.schedules.domain_order import LoopKind, Tail
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES
-from tests.examples import examples, some
+from tests.draw_counts import examples, some
 from tests.search_runs.run import CPU_ONLY, PRESETS, STRATEGIES, drawn
 
 X, Y, C, N = Var("x"), Var("y"), Var("c"), Var("n")

@@ -36,7 +36,7 @@ from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
-from tests.examples import examples, some
+from tests.draw_counts import examples, some
 from tests.small_space import small_space
 
 CPU, GPU = device("cpu"), device("sm_80")

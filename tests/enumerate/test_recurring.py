@@ -16,7 +16,7 @@ from spaces.cost.batch import Batch
 from spaces.cost.model import CostFunction
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
-from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
+from spaces.enumerate.search.stagewise.recurring_decisions import RecurringDecisions
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from tests.cpus import FOUR_CORES
 

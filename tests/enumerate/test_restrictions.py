@@ -34,8 +34,8 @@ from spaces.model.formulas.algebra import INTEGERS, read
 from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.parameters import bind
 from tests.cpus import WIDE_VECTORS
+from tests.draw_counts import examples
 from tests.enumerate.pipelines import blur, row_sums
-from tests.examples import examples
 from tests.small_space import small_space
 
 CPU, GPU = WIDE_VECTORS, spaces.device("sm_80")

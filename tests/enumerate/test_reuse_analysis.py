@@ -25,7 +25,7 @@ from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     greatest_overlaps,
     inline_trivial_funcs,
     is_trivial,
-    possible,
+    move_where_possible,
     stage_fusion,
 )
 from spaces.enumerate.search.papers.reuse_analysis.overlap import dependences, overlap
@@ -167,7 +167,10 @@ def test_overlap_along_no_loop_of_the_output_is_computed_innermost():
     places = stage_fusion(pipe, "blur_y", {0: nest})
     assert places == {"h": None, "f": Place(4, 4)}
     # A Func with updates cannot be inlined.
-    assert possible(pipe, "blur_y", places, {0: nest}) == {"h": Place(4, 4), "f": Place(4, 4)}
+    assert move_where_possible(pipe, "blur_y", places, {0: nest}) == {
+        "h": Place(4, 4),
+        "f": Place(4, 4),
+    }
 
 
 def test_a_producer_is_no_further_in_than_its_consumer():
@@ -175,7 +178,7 @@ def test_a_producer_is_no_further_in_than_its_consumer():
     names = [f.name for f in pipe.functions]
     nest = {0: _nest("yo", "xo", "yi", "xi")}
     places = {names[1]: Place(2, 2), names[0]: Place(3, 3)}
-    found = possible(pipe, names[2], places, nest)
+    found = move_where_possible(pipe, names[2], places, nest)
     assert found == {names[1]: Place(2, 2), names[0]: Place(2, 2)}
 
 

@@ -26,8 +26,8 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import UInt8
 from tests.cpus import FOUR_CORES
+from tests.draw_counts import examples, some
 from tests.enumerate.pipelines import blur, chain, equalized, long_chain
-from tests.examples import examples, some
 from tests.search_runs.run import CPU_ONLY, STRATEGIES, drawn
 
 CPU, GPU = device("cpu"), device("sm_80")

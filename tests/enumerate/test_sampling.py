@@ -135,7 +135,7 @@ def test_known_bad_hashes_are_set_back_once() -> None:
 
     def taken(*options: _PricedOption, width: int = 1, penalty: float = 1.0) -> list[float]:
         one = _Pass(*NOTHING, 1, width, penalty, random.Random(0), known)
-        found = one._taken(None, list(options), [], "f")  # type: ignore[arg-type]
+        found = one._take_first(None, list(options), [], "f")  # type: ignore[arg-type]
         return [state.cost for state in found]
 
     assert taken(_priced(1.0, a), _priced(2.0, b)) == [1.0]
@@ -153,7 +153,7 @@ def test_known_bad_hashes_let_others_go_first() -> None:
         known.add("f", [], [bad])
         one = _Pass(*NOTHING, 1, 2, penalty, random.Random(0), known)
         options = [_priced(1.5, bad), _priced(2.5, fresh)]
-        found = one._taken(None, options, [], "f")  # type: ignore[arg-type]
+        found = one._take_first(None, options, [], "f")  # type: ignore[arg-type]
         assert [state.cost for state in found] == [first, 4.0 - first]
 
 
@@ -169,7 +169,7 @@ def test_negative_costs_are_set_back_too() -> None:
     known = _KnownHashes(1)
     known.add("f", [], [bad])
     one = _Pass(*NOTHING, 1, 1, 1.0, random.Random(0), known)
-    found = one._taken(None, [_priced(-3.0, bad), _priced(-2.0, fresh)], [], "f")  # type: ignore[arg-type]
+    found = one._take_first(None, [_priced(-3.0, bad), _priced(-2.0, fresh)], [], "f")  # type: ignore[arg-type]
     assert [state.cost for state in found] == [-2.0]
 
 

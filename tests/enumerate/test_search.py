@@ -39,6 +39,7 @@ from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.clocks import Clock
 from tests.cpus import FOUR_CORES
+from tests.draw_counts import some
 from tests.enumerate.pipelines import (
     X,
     Y,
@@ -50,7 +51,6 @@ from tests.enumerate.pipelines import (
     row_sums,
     two_outputs,
 )
-from tests.examples import some
 from tests.small_space import small_space
 
 FEW = Options(

@@ -10,13 +10,13 @@ import pytest
 import spaces
 from bench.cost_quality.random_pipelines import random_pipeline
 from spaces.cost.features.records import FuncFeatures
-from spaces.enumerate.search.apart import apart, bare, is_nearer
 from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
+from spaces.enumerate.search.structure_distance import is_nearer, strip_factors, structure_distance
 from spaces.model.memo import Memo
 from tests.cpus import FOUR_CORES
-from tests.examples import is_thorough
+from tests.draw_counts import is_thorough
 
 GPU = spaces.device("sm_80")
 SMALL = 5
@@ -113,8 +113,8 @@ def test_what_is_remembered_changes_no_result(
 def test_near_structures_are_found_without_a_count() -> None:
     pipeline = random_pipeline(4)
     space = spaces.ScheduleSpace(pipeline, FOUR_CORES)
-    found = [bare(schedule) for schedule in islice(space, 6)]
-    distances = {apart(one, other) for one, other in product(found, found)}
+    found = [strip_factors(schedule) for schedule in islice(space, 6)]
+    distances = {structure_distance(one, other) for one, other in product(found, found)}
     assert {0, 1, 2} <= distances
     for one, other, least in product(found, found, range(1, 5)):
-        assert is_nearer(one, other, least) == (apart(one, other) < least)
+        assert is_nearer(one, other, least) == (structure_distance(one, other) < least)

@@ -28,7 +28,7 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.backend.cpu_runs import check
 from tests.cpus import FOUR_CORES
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 IMAGE = ImageParam(Int32, 2, "image")

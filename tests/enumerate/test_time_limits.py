@@ -11,12 +11,12 @@ from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
 from spaces.cost.registry import cost_model
-from spaces.enumerate.search.apart import apart, bare
 from spaces.enumerate.search.events import Done, Improved
 from spaces.enumerate.search.first_schedules import UNIFORM_CHOICES, fill_schedule
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.papers.beam import Beam
 from spaces.enumerate.search.search import best, search
+from spaces.enumerate.search.structure_distance import strip_factors, structure_distance
 from spaces.enumerate.space.completing.complete import complete
 from spaces.enumerate.space.counting.estimate import CountEstimate
 from spaces.enumerate.space.empty_space import EmptySpaceError
@@ -171,9 +171,9 @@ def test_the_best_schedules_differ_in_their_structure_or_more(strategy) -> None:
 def _least_apart(space: ScheduleSpace, strategy, asked: int) -> int:
     """The least distance between two of the three best."""
     done = best(search(space, "reuse", strategy, Limits(top=3, apart=asked)))
-    found = [bare(f.schedule) for f in done.best]
+    found = [strip_factors(f.schedule) for f in done.best]
     assert len(found) > 1
-    return min(apart(one, other) for one, other in itertools.combinations(found, 2))
+    return min(structure_distance(one, other) for one, other in itertools.combinations(found, 2))
 
 
 def test_structures_differ_in_decisions_and_not_in_factors() -> None:
@@ -181,8 +181,8 @@ def test_structures_differ_in_decisions_and_not_in_factors() -> None:
     one = schedule(pipe).func("blur_x").compute_root().split("x", "x", "xi", 8).schedule
     wider = schedule(pipe).func("blur_x").compute_root().split("x", "x", "xi", 32).schedule
     fast = schedule(pipe).func("blur_x").compute_root().split("x", "x", "xi", 8).vectorize("xi")
-    assert apart(bare(one), bare(wider)) == 0
-    assert apart(bare(one), bare(fast.parallel("y").schedule)) == 2
+    assert structure_distance(strip_factors(one), strip_factors(wider)) == 0
+    assert structure_distance(strip_factors(one), strip_factors(fast.parallel("y").schedule)) == 2
 
 
 # Counts, samples and completions

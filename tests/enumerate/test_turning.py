@@ -24,7 +24,7 @@ from spaces import (
     verify,
 )
 from spaces.cost.cpu.reuse import Reuse
-from spaces.enumerate.search.rewrites.across import find_chains
+from spaces.enumerate.search.rewrites.turn_vectors import find_chains
 from tests.cpus import FOUR_CORES
 from tests.enumerate.rewritten import rewritten
 

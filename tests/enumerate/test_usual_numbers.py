@@ -21,8 +21,8 @@ from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, Priced
 from spaces.enumerate.search.stagewise.way_prices import WayPrices
 from spaces.enumerate.space.estimated_boxes import sizes_of
 from tests.cpus import FOUR_CORES
+from tests.draw_counts import some
 from tests.enumerate.pipelines import blur, long_chain
-from tests.examples import some
 
 REUSE = Reuse.of(FOUR_CORES)
 

@@ -130,5 +130,5 @@ def test_nothing_is_known_where_a_changed_func_is_decided() -> None:
     plain = [entry for entry in Schedule.default(product(64)).funcs if entry.name != "output"]
     partial = SimpleNamespace(state=SimpleNamespace(entries=plain))
     start = HalfDecided(cast("PartialSchedule", partial), {}, 0.0)
-    assert while_cheaper._known(start, {"right", "right_in"}) == ["total"]
-    assert while_cheaper._known(start, {"total"}) == []
+    assert while_cheaper._find_kept(start, {"right", "right_in"}) == ["total"]
+    assert while_cheaper._find_kept(start, {"total"}) == []

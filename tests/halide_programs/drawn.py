@@ -10,7 +10,7 @@ from spaces.backend.halide import bridge
 from spaces.backend.halide.errors import HalideFailure
 from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import subject
-from tests.examples import examples
+from tests.draw_counts import examples
 from tests.halide_programs.round_trip import as_halide_keeps_it
 
 

@@ -47,7 +47,7 @@ def live_and_filed(theirs: Any, name: str) -> HalideProgram:
 
 
 def as_halide_keeps_it(pipeline: Pipeline) -> Pipeline:
-    """A pipeline with what changes on the way to Halide: Vars and images may have other names
+    """A pipeline with what changes on the way to Halide. Vars and images may have other names
     there, our random numbers travel as their definitions, words of ``require`` stay behind, and
     estimates have no order.
     """

@@ -39,7 +39,7 @@ from spaces.backend.halide.incoming.problems import Problems, Unsupported
 from spaces.backend.halide.incoming.program import program
 from spaces.model.expressions.expr import constant
 from tests.differential.quick_code import quick_code
-from tests.examples import examples
+from tests.draw_counts import examples
 from tests.halide_programs.hostile import MEGABYTES, SECONDS, megabytes, tried
 
 ROOT = Path(__file__).parents[2]

@@ -36,7 +36,7 @@ from spaces import (
 from spaces.model.writing.text import format_schedule
 from tests.differential.quick_code import quick_code
 from tests.differential.schedules import cpu_schedule
-from tests.examples import examples, some
+from tests.draw_counts import examples, some
 from tests.halide_programs import files
 from tests.halide_programs.case import PROGRAMS, Case
 

@@ -25,7 +25,7 @@ from spaces.backend.halide import bridge
 from spaces.backend.halide.definition import PeerAlgorithm
 from spaces.backend.halide.python_source import halide_python_source
 from tests.differential.pipelines import KINDS
-from tests.examples import some
+from tests.draw_counts import some
 from tests.halide_programs.drawn import drawn_schedules
 
 SCHEDULE = """

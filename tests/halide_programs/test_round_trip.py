@@ -31,9 +31,9 @@ from tests.backend.halide.peer import assert_same_bits
 from tests.differential.pipelines import KINDS
 from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import EXACT, Subject, subject
+from tests.draw_counts import examples, some
 from tests.enumerate.pipelines import blur as small_blur
 from tests.enumerate.pipelines import row_sums
-from tests.examples import examples, some
 from tests.halide_programs.round_trip import (
     as_halide_keeps_it,
     live_and_filed,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaces.markup.graph import Cluster, GraphNode, graph_svg
-from tests.examples import examples
+from tests.draw_counts import examples
 from tests.pages_html import Read
 
 

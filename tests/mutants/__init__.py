@@ -1,0 +1,1 @@
+"""Planted bugs: small changes of the library, each of which some test must notice."""

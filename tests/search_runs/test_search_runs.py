@@ -19,7 +19,7 @@ from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.directives.directives import schedule
-from tests.examples import some
+from tests.draw_counts import some
 from tests.search_runs.__main__ import main
 from tests.search_runs.run import LATE, STRATEGIES, SearchRun, checked, drawn
 

@@ -23,7 +23,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.nest import sliding, windows
 from spaces.model.writing.text import parse_schedule
-from tests.examples import examples, is_thorough
+from tests.draw_counts import examples, is_thorough
 from tests.sliding_windows.__main__ import main, tally
 from tests.sliding_windows.drawn import WAYS, drawn_schedules
 from tests.sliding_windows.moving import moving_pipeline

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples import examples
+from tests.draw_counts import examples
 from tests.text_fuzz import runner
 from tests.text_fuzz.check import Case, check, draw_case
 

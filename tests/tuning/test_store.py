@@ -17,8 +17,8 @@ from spaces.tuning.schema import MIGRATIONS, StoreError
 from spaces.tuning.store import StudyKey, TuningStore
 from spaces.tuning.trial import Proposal
 from tests.cpus import FOUR_CORES
+from tests.draw_counts import examples
 from tests.enumerate.pipelines import blur, chain
-from tests.examples import examples
 
 ROWS = parse_schedule("blur_x.compute_root()", blur())
 

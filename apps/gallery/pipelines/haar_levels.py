@@ -16,8 +16,9 @@ WIDTH, HEIGHT = 1024, 768
 
 
 def pipeline() -> Pipeline:
-    """Means and differences of 2x2 values: four bands of the picture; those of the band of means at
-    half the resolution, summed for each band with three of the first level by their energy.
+    """Means and differences of 2x2 values, which are four bands of the picture. The band of means
+    has four such bands in turn, at half the resolution. Each is summed by its energy with three
+    bands of the first level.
     """
     x, y, b = Var("x"), Var("y"), Var("b")
     image = ImageParam(UInt8, 2, "image")

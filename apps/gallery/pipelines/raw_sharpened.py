@@ -19,8 +19,8 @@ WHITE = 4095
 
 
 def pipeline() -> Pipeline:
-    """The mean of the neighbours of the same colour that differ little; one pixel for each cell of
-    2x2; its light, less the mean light of 3x3 pixels, is added to all colours.
+    """The mean of the neighbours of the same colour that differ little, then one pixel for each
+    cell of 2x2. Its light, less the mean light of 3x3 pixels, is added to all colours.
     """
     x, y, c = Var("x"), Var("y"), Var("c")
     mosaic = ImageParam(UInt16, 2, "mosaic")

@@ -75,7 +75,7 @@ class Driver(Protocol):
         """
 
     def allocate(self, nbytes: int) -> int:
-        """The address of fresh memory of so many bytes, at least 1."""
+        """The address of fresh memory of that many bytes, at least 1."""
 
     def free(self, address: int) -> None:
         """Gives memory back."""

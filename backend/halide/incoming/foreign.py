@@ -11,9 +11,9 @@ from spaces.model.algorithm.foreign import Corners
 from spaces.model.suggestions import some_of, suggestion
 
 ForeignNeeds: TypeAlias = Mapping[str, Callable[..., Sequence[Corners | None]]]
-"""For each Func that foreign code computes, by its name here: a function of its Vars that returns,
-for each Func and image that the code reads, the corners of the box that one element needs, as
-``Func.define_extern`` takes them.
+"""For each Func that foreign code computes, by its name here, a function of its Vars. It returns,
+for each Func and image that the code reads, the box that one element needs, as
+``Func.define_extern`` takes it.
 """
 
 ForeignCycles: TypeAlias = Mapping[str, float]

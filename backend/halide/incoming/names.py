@@ -54,7 +54,7 @@ def unnumbered(name: str) -> str:
 
 def plain_names(names: Iterable[str], taken: Collection[str] = ()) -> Mapping[str, str]:
     """A name here for each different name of Halide, none of them among ``taken``. Of several that
-    were written alike, the one that was made first has that name, and the others get numbers; so a
+    were written alike, the one that was made first has that name, and the others get numbers. So a
     program has the same names each time that it is built.
     """
     each = tuple(dict.fromkeys(names))

@@ -65,7 +65,7 @@ def _logical(of_bits: str, of_conditions: str) -> OperatorMaker:
 
 
 def _taking(count: int, maker: OperatorMaker) -> OperatorMaker:
-    """What takes so many operands; a damaged file may have others."""
+    """What takes that many operands; a damaged file may have others."""
 
     def made(type: Type, args: Sequence[Expr]) -> Expr:
         if len(args) != count:

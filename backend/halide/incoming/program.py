@@ -94,9 +94,8 @@ def read_hlpipe(
         estimates: sizes of images and outputs, and values of Params, for which schedules are
             chosen; those of the file if None.
         needs: what foreign code (``define_extern``) needs of its inputs. For each such Func, by its
-            name here, a function of its Vars; it returns for each Func and image that the code
-            reads the corners of the box that one element needs, as :meth:`Func.define_extern` takes
-            them.
+            name here, a function of its Vars. It returns, for each Func and image that the code
+            reads, the box that one element needs, as :meth:`Func.define_extern` takes it.
         cycles: what an element of foreign code costs, in cycles of one core, by the names of such
             Funcs here; prices of schedules count it.
         ignore_schedule: whether to leave out the schedule that it has in Halide. Then its Funcs

@@ -110,9 +110,9 @@ _PARTS = (
 
 
 def _facts(parameter: Any) -> list[Any]:
-    """Halide's expressions, perhaps undefined ones: of a scalar its default, its range and its
-    estimate; of an image the first coordinate, extent and stride of each dimension, and how large
-    it usually is.
+    """Halide's expressions, perhaps undefined ones. A scalar has its default, its range and its
+    estimate. An image has the first coordinate, extent and stride of each dimension, and its usual
+    size.
     """
     if not parameter.is_buffer():
         asked = ("default_value", "min_value", "max_value", "estimate")

@@ -1,7 +1,7 @@
 """Schedules and pipelines of this library on objects of Halide's Python package.
 
 =============== ================================================================================
-`doors`         `to_halide`, `write_hlpipe` and `apply`; none needs Halide before it is called
+`entry_points`  `to_halide`, `write_hlpipe` and `apply`; none needs Halide before it is called
 `files`         writes files, and reads them back
 `applying`      puts a schedule on Funcs that are there, and reads it back
 `existing`      the objects of such Funcs, by their names here

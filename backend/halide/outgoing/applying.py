@@ -33,7 +33,7 @@ from spaces.model.writing.chain import directive_calls
 def apply_schedule(
     schedule: Schedule, source: Any, leave: tuple[str, ...], foreign: ForeignFacts
 ) -> HalideProgram:
-    """:func:`spaces.backend.halide.outgoing.doors.apply`."""
+    """:func:`spaces.backend.halide.outgoing.entry_points.apply`."""
     if isinstance(source, type):
         raise TypeError(
             "apply takes a halide.Func, a halide.Pipeline or a list of Funcs; a class of "

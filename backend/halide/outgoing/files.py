@@ -20,7 +20,7 @@ from spaces.model.schedules.schedule import Schedule
 
 
 def write_file(file: Path, pipeline: Pipeline, schedule: Schedule) -> None:
-    """:func:`spaces.backend.halide.outgoing.doors.write_hlpipe`."""
+    """:func:`spaces.backend.halide.outgoing.entry_points.write_hlpipe`."""
     plain = _serialized(pipeline, None)
     data = _serialized(pipeline, schedule)
     with failing_as(HalideFailure, f"Halide does not read the file of {pipeline.name} back"):

@@ -18,8 +18,8 @@ from spaces.model.schedules.schedule import (
 
 
 def form_in_halide(pipeline: Pipeline, schedule: Schedule) -> CanonicalForm:
-    """The form of a schedule with what changes on the way: tails that a split has anyway are not
-    written, nor are orders of storage that change nothing; remainders are at least 0.
+    """The form of a schedule with what changes on the way. Tails that a split has anyway are not
+    written, nor are orders of storage that change nothing. Remainders are at least 0.
     """
     whole = derived(pipeline, schedule)
     entries = []

@@ -1,6 +1,6 @@
-"""Schedules with the names that Halide gives back: it keeps no order of the readers of a wrapper,
-which has its name from them, names the RVars of factored reductions in its own way, and has other
-Vars than ours where a name means something special there.
+"""Schedules with the names that Halide gives back. Halide names a wrapper after its readers, but
+does not keep their order. It names the RVars of factored reductions in its own way. And it has
+other Vars than ours where a name means something special in Halide.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Values of memoized Funcs, kept between runs, as an LLVM module: a list, the latest used first.
 
-- ``i32 spaces_recall(ptr key, i64 words, ptr arrays, ptr sizes, i64 count)``: if values are kept
-  for a key of so many 64-bit words, copies them to ``count`` arrays of these sizes in bytes, and
-  returns 1; else 0.
+- ``i32 spaces_recall(ptr key, i64 words, ptr arrays, ptr sizes, i64 count)``: looks for values of a
+  key of so many 64-bit words. If there are some, it copies them to ``count`` arrays of these sizes
+  in bytes, and returns 1; else it returns 0.
 - ``void spaces_keep(ptr key, i64 words, ptr arrays, ptr sizes, i64 count)``: keeps a copy of the
   arrays. It drops what was not used for the longest time where more than the limit would be kept,
   and keeps nothing if the arrays alone exceed it or there is no memory.
@@ -71,7 +71,7 @@ class _Memo(GuardedModule):
         self.compare = declare("memcmp", I32, POINTER, POINTER, I64)
 
     def move(self, body: Body, to: Value, source: Value, size: Value) -> None:
-        """Copies so many bytes from a source to another place."""
+        """Copies that many bytes from a source to another place."""
         body.builder.call(self.copy, [to, source, size])
 
     def push(self, body: Body, entry: Value) -> None:

@@ -36,7 +36,7 @@ away.
 """
 
 _TILES = 8
-"""An assumed output has room for at least so many of the smallest outputs that the program takes,
+"""An assumed output has room for at least this many of the smallest outputs that the program takes,
 in each dimension: the middle of a loop over tiles must be a place of the output.
 """
 

@@ -1,9 +1,9 @@
 """Take scratch memory once for all iterations of a serial loop.
 
 A Func that is computed in each row has storage in the loop over rows. Storage whose size is not
-known when compiling comes from the scratch memory of the runtime, and for a short row taking it and
-giving it back can cost as much as computing it. Where all rows need as much, the loop runs inside
-of the allocation.
+known when compiling comes from the scratch memory of the runtime. For a short row, taking it and
+giving it back can cost as much as computing the row. Where all rows need as much, the loop runs
+inside of the allocation.
 
 Memory is then not new in each iteration. Programs do not notice that, except hardened ones, which
 fill new memory with poison: they keep their allocations where they are.

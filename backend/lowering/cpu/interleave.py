@@ -33,14 +33,14 @@ _STRIDES = range(2, 9)
 
 
 def loads_pay(stride: int, loads: int) -> bool:
-    """Whether a stride makes dense vectors cheaper than loads lane by lane, if so many loads share
-    them.
+    """Whether a stride makes dense vectors cheaper than loads lane by lane, if that many loads
+    share them.
     """
     return stride == 1 or stride in _SMALL_STRIDES or (stride in _STRIDES and 2 * loads >= stride)
 
 
 def stores_pay(stride: int, stores: int) -> bool:
-    """Whether so many stores with a stride can become dense stores."""
+    """Whether that many stores with a stride can become dense stores."""
     return stride == 1 or (stride in _STRIDES and stores >= stride)
 
 

@@ -30,8 +30,8 @@ from spaces.model.schedules.domain_order import LoopKind, Partition
 @named("partition")
 def partition(program: LoopProgram) -> LoopProgram:
     """Gives a steady state to each loop that contains vectorized loops or tests with a hint, and to
-    each loop that the schedule partitions always; leaves a loop whole that the schedule partitions
-    never. Removes `likely` hints.
+    each loop that the schedule partitions always. A loop that the schedule partitions never stays
+    whole. Removes `likely` hints.
     """
     outside = _Partitioning(known_sizes(program), MiddleValues.of(program), program.hinted)
     return unhinted(evolve(program, body=outside.statement(program.body)))

@@ -9,7 +9,7 @@ import math
 
 from spaces.backend.ir.identities import coordinate, evaluated
 from spaces.backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp, Shuffle
-from spaces.backend.lowering.cpu.turns import (
+from spaces.backend.lowering.cpu.interleaved_vectors import (
     choose_interleaving,
     interleaved,
     lanes_of_class,

@@ -46,7 +46,7 @@ class Memory:
         self._unused: dict[int, list[int]] = {}
 
     def take(self, nbytes: int) -> int:
-        """The address of so many bytes, which :meth:`give` may have returned."""
+        """The address of that many bytes, which :meth:`give` may have returned."""
         size = -(-max(nbytes, 1) // _GRANULE) * _GRANULE
         waiting = self._unused.get(size)
         if waiting:

@@ -1,5 +1,5 @@
-"""Checks or times one app in a process of its own: a fault of a kernel ends all work on the card
-in its process, so another one goes on with the rest.
+"""Checks or times one app in a process of its own. A fault of a kernel ends all work on the card in
+its process, so another process goes on with the rest.
 
 Each line of the output is a JSON object. ``began`` names the contender whose work begins, so that
 whoever reads the lines knows at which one the process died.

@@ -161,7 +161,7 @@ class _Question:
 
     @property
     def written_alike(self) -> frozenset[str]:
-        """The dimensions along which some coordinate steps, alone and alike in every access.
+        """The dimensions that alone move some coordinate, in the same way in every access.
         Iterations that meet are equal along them.
         """
         found = set()

@@ -138,9 +138,9 @@ def device(name: str) -> Device:
     """The device called ``name``.
 
     Args:
-        name: ``"cpu"`` for the CPU of this machine, ``"gpu"`` for its GPU; a compute capability,
-            ``"sm_70"`` to ``"sm_120"``, which stands for its first product; or a product, such as
-            ``"h100"``, ``"a100"``, ``"l4"`` or ``"rtx 4090"``.
+        name: ``"cpu"`` for the CPU of this machine, or ``"gpu"`` for its GPU. A compute capability,
+            ``"sm_70"`` to ``"sm_120"``, stands for its first product. A product has its own name,
+            such as ``"h100"``, ``"a100"``, ``"l4"`` or ``"rtx 4090"``.
 
     Raises:
         ValueError: no device has that name, and the message lists the names; or no GPU is present.

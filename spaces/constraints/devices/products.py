@@ -13,8 +13,8 @@ _VENDOR = re.compile(r"nvidia|geforce|tesla|jetson|agx|gpu|graphics|generation")
 """Words that do not tell one product from another."""
 
 _VARIANT = re.compile(r"sxm\d*|\d+gb|hbm\w*")
-"""Words of a driver's name that are left where no product of the table has them. Other words, such
-as PCIe, tell products with other numbers apart.
+"""Words of a driver's name that count only if a product of the table has them, too. Other words,
+such as PCIe, tell products with other numbers apart.
 """
 
 

@@ -192,7 +192,8 @@ def judge(asked: Iterable[Asked], sizes: Mapping[str, float]) -> Judgement:
     """Decides each check, at the usual ``sizes`` if it depends on sizes or on parameters.
 
     A check that depends on a size without an estimate, or on a parameter without a default, becomes
-    a size condition; one that holds at the estimates is a condition for other sizes too.
+    a size condition. So does one that depends on sizes and holds at the estimates: other sizes may
+    break it.
     """
     violations: list[Violation] = []
     size_conditions: list[SizeCondition] = []

@@ -42,7 +42,7 @@ def may_keep(schedule: Schedule) -> bool:
 
 def undecided(checked: CheckedSchedule) -> Undecided | None:
     """What proofs leave undecided of the windows, folds and stated sizes of a nest that satisfies
-    all other rules; None if it has none.
+    all other rules. None if the nest has no such thing.
     """
     keeps = any(_keeps(p.storage) for p in checked.bounds.placements.values())
     stated = {e.name for e in checked.schedule.funcs if e.storage_bounds or e.is_hoisted}
@@ -64,8 +64,8 @@ def undecided(checked: CheckedSchedule) -> Undecided | None:
 
 @frozen
 class _Remembering:
-    """Decides obligations by steps, those that occurred before without asking again: the outcome
-    depends on nothing else.
+    """Decides obligations, within limits of steps and not of time. So equal obligations have equal
+    outcomes, and those that occurred before are not asked again.
     """
 
     decider: Decider

@@ -13,7 +13,7 @@ from attrs import evolve
 from numpy.typing import ArrayLike, NDArray
 
 from spaces.constraints.devices.device import Device
-from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.argument_checks import check_given
 from spaces.constraints.legality.judge import (
     ask_matching,
     ask_nest,
@@ -43,9 +43,9 @@ Columns: TypeAlias = Mapping[str, NDArray[np.int64]]
 """The values of each parameter, one for each choice; the arrays broadcast together."""
 
 MANY = 1 << 17
-"""Machine code judges lattices of at least this many choices. To compile it takes 40 to 60 ms; on
-that many choices arrays take 1 to 120 ms, for they judge 1 to 150 million a second, and machine
-code 100 to 1000 million.
+"""Machine code judges lattices of at least this many choices. To compile it takes 40 to 60 ms.
+Arrays judge 1 to 150 million choices a second, so they take 1 to 120 ms for that many; machine code
+judges 100 to 1000 million a second.
 """
 
 
@@ -71,8 +71,8 @@ def legal_mask(
     Returns:
         Booleans in the shape of the broadcast arrays. One loop nest serves all members with the
         same automatic tails. It may miss what is provable only with known numbers, such as that a
-        loop is constant if a factor is 1: the mask then says illegal although
-        :func:`~spaces.constraints.legality.verify.verify` does not, but never legal.
+        loop is constant if a factor is 1. The mask then says illegal where
+        :func:`~spaces.constraints.legality.verify.verify` says legal. The reverse never happens.
 
     Raises:
         ValueError: a name has no array.
@@ -100,8 +100,9 @@ def judged_conditions(
     exact: bool = False,
     memo: NestMemo | None = None,
 ) -> Iterator[tuple[tuple[Expr, ...], Mapping[str, float]]]:
-    """What holds of the legal members of a family: in each case of its specializations conditions
-    on factors and sizes, and the sizes that are known there. A condition on others decides nothing.
+    """What holds of the legal members of a family. Each case of its specializations has conditions
+    on factors and sizes, and the sizes that are known there. A condition on other sizes decides
+    nothing.
     """
     for asked, sizes in judged_checks(pipeline, structure, device, exact=exact, memo=memo):
         yield tuple(dict.fromkeys(item.check.holds for item in asked)), sizes

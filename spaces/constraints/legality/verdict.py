@@ -29,7 +29,7 @@ from spaces.model.showing import few_lines
 from spaces.model.suggestions import some_of
 
 _SHOWN = 12
-"""A card shows so many violations, or pieces of advice."""
+"""The most violations, or pieces of advice, on a card."""
 
 
 @frozen(repr=False)

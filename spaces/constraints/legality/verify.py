@@ -7,7 +7,7 @@ from collections.abc import Collection
 import attrs
 
 from spaces.constraints.devices.device import Device
-from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.argument_checks import check_given
 from spaces.constraints.legality.judge import (
     ask_exact,
     ask_matching,

@@ -2,8 +2,8 @@
 
 The proof has three parts. Each stage visits every point of its domain; the proof names the
 iteration. Each read lies in the box that is required of the Func in the same iteration of the loops
-around it; for an update that reads its own Func, only at points that are asked for. And the
-required box is computed there, or an earlier iteration of a sliding window required it
+around it. Where an update reads its own Func, this is shown only for points that are asked for. And
+the required box is computed there, or an earlier iteration of a sliding window required it
 (:mod:`spaces.constraints.obligations.sliding`).
 """
 
@@ -200,7 +200,7 @@ def asked_for(subject: Subject, site: Site) -> tuple[Expr, ...]:
 
 def _comes_before(subject: Subject, func: str, site: Site) -> bool:
     """Whether the production of a Func ends before a computation runs, in the same iteration of the
-    loops around it and in the same storage; true as well for updates of this Func.
+    loops around it and in the same storage. It is true for updates of this Func, too.
     """
     production = subject.productions.get(func, ())
     storage = subject.allocations.get(func, ())

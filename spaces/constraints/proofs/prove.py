@@ -54,10 +54,10 @@ KINDS: tuple[Callable[[Subject], Iterator[Obligation]], ...] = (
 def obligations(proposed: LoopNest | CheckedSchedule) -> tuple[Obligation, ...]:
     """The conditions that a loop nest must meet for every size, kind by kind.
 
-    The nest need not be verified. For an unverified nest, outputs are at least as large as the
-    tiles that shift into them, and buffers hold all values that bounds inference says are computed
-    or read; for a verified one, sizes are those that the rules allow. Specializations are nests of
-    their own, in turn.
+    The nest need not be verified. For a verified nest, sizes are those that the rules allow. For
+    one that is not verified, outputs are at least as large as the tiles that shift into them, and
+    buffers hold all values that bounds inference says are computed or read. Specializations are
+    nests of their own, in turn.
     """
     if isinstance(proposed, CheckedSchedule) and proposed.cases:
         return tuple(o for case in proposed.cases for o in obligations(case))

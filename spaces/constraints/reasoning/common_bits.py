@@ -49,8 +49,8 @@ def _runs(mask: int) -> Iterator[tuple[int, int | None]]:
 
 
 def facts(common: Expr, a: Expr, b: Expr) -> Iterator[Expr]:
-    """Conditions on ``common``, which is ``a & b``: it lies in ``0 .. a`` if a is not negative; if
-    a is negative, it is at most b and at least ``a + b + 1``; and the same with a and b swapped.
+    """Conditions on ``common``, which is ``a & b``: it lies in ``0 .. a`` if a is not negative. If
+    a is negative, it is at most b and at least ``a + b + 1``. The same holds with a and b swapped.
     """
     for one, other in ((a, b), (b, a)):
         is_negative = less(one, _ZERO)

@@ -23,10 +23,10 @@ from spaces.model.expressions.types import Bool, Int32
 from spaces.model.formulas.algebra import SHIFTS
 from spaces.model.formulas.float_values import has_loops, touches_floats
 from spaces.model.formulas.interval import UNBOUNDED, Interval
+from spaces.model.formulas.narrowing import narrowed, wrapped
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.formulas.widened import narrowed, wrapped
 from spaces.model.schedules.conditions import assume
 
 _SUMS = ("add", "sub", "mul")
@@ -252,8 +252,8 @@ class Opaque:
         return variable
 
     def _end(self, node: Expr, end: Expr | None) -> Expr | None:
-        """A limit of a value as a formula: a number, or for a read, or for a whole number from
-        floats, a limit that holds at all coordinates.
+        """A limit of a value as a formula: a number, or a limit that holds at all coordinates. The
+        latter is for reads, and for whole numbers from floats.
         """
         if isinstance(end, Const):
             return constant(int(end.value), Int32)

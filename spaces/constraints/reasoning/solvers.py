@@ -1,8 +1,9 @@
 """How the solver is asked: with which tactics, and for how many steps.
 
 A step is z3's own unit of work, the same on every machine. A question in a context of its own,
-limited by steps alone, has the same answer whatever the process did before and whatever else the
-machine does. z3's default solver is different: it limits some of its tactics by the clock.
+limited by steps alone, always has the same answer. It does not matter what the process did before,
+or what else the machine does. z3's default solver is different: it limits some of its tactics by
+the clock.
 """
 
 from __future__ import annotations

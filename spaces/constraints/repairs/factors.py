@@ -20,8 +20,8 @@ from spaces.model.schedules.parameters import bind, parameters
 from spaces.model.schedules.schedule import Fold, Schedule
 
 NUMBERS = {1: 4096, 2: 128, 3: 16}
-"""For each number of factors that change together: the search tries all numbers up to this one, as
-many on both sides of the present factor, and all powers of two and three times these. For more
+"""For each number of factors that change together, a limit. The search tries all numbers up to it,
+as many on both sides of the present factor, and all powers of two and three times these. For more
 factors it is :data:`FEW`.
 """
 

@@ -54,9 +54,9 @@ def descend(search: Search, schedule: Schedule) -> NearestSchedule | None:
 
 
 def place_anew(search: Search, schedule: Schedule) -> NearestSchedule | None:
-    """A legal schedule in which a few Funcs are computed at other levels, where they enclose every
-    use, and all else stays as it is: each step mends one violation as :func:`descend` does. None if
-    no such edit mends it.
+    """A legal schedule in which a few Funcs are computed at other levels, which enclose every use.
+    All else stays as it is. Each step mends one violation as :func:`descend` does. None if no such
+    edit mends it.
 
     Raises:
         OutOfTime: the time of the search is up.
@@ -76,7 +76,8 @@ def place_anew(search: Search, schedule: Schedule) -> NearestSchedule | None:
 
 def _placements(search: Search, schedule: Schedule, violation: Violation) -> Iterator[RankedEdit]:
     """The edits that compute the Func of a violation, or one in its loops, at a level that encloses
-    every use; at root only if the Funcs cannot be inlined to see which loops these are.
+    every use. Inlining the Funcs shows which loops these are; where that is impossible, the level
+    is root.
     """
     func, records = violation.func, Records(search.pipeline, schedule, search.device)
     has_levels = violation.rule != inline_size.id

@@ -61,7 +61,7 @@ def _of_numbered_stages(entry: FuncSchedule) -> Iterator[tuple[int, FuncSchedule
 
 
 def _without_each(records: tuple[_T, ...]) -> Iterator[tuple[_T, ...]]:
-    """For each record, the others."""
+    """For each record, all other records."""
     for i in range(len(records)):
         yield (*records[:i], *records[i + 1 :])
 

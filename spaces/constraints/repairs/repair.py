@@ -7,7 +7,7 @@ from typing import Literal
 from attrs import evolve, field, frozen
 
 from spaces.constraints.devices.device import Device
-from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.argument_checks import check_given
 from spaces.constraints.legality.judge import pipeline_faults
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.constraints.legality.verify import verify
@@ -110,12 +110,12 @@ def repair(
     """Searches for the legal schedule nearest to ``schedule``, in at most ``seconds`` and the time
     :data:`STARTING_OVER`.
 
-    An edit changes one decision: a level, a kind of memory, a fold, a tail, the kind of a loop, the
-    order of the loops of a stage (any order of up to four, else one loop moved), a factor; it may
-    leave out a split, a fuse or a fold, split a loop that is too long for its kind, or replace a
-    wrong name. The nearest schedule changes the fewest decisions; among equals the fewest other
-    than factors; then it moves factors the least, by the sum of |log2(new / old)|.
-    :func:`spaces.legal_mask` judges the factors, among the numbers of
+    An edit changes one decision: a level, a kind of memory, a fold, a tail, the kind of a loop, a
+    factor, or the order of the loops of a stage. Up to four loops come in any order; of more, one
+    loop moves. An edit may also leave out a split, a fuse or a fold, split a loop that is too long
+    for its kind, or replace a wrong name. The nearest schedule changes the fewest decisions; among
+    equals the fewest other than factors; then it moves factors the least, by the sum of |log2(new /
+    old)|. :func:`spaces.legal_mask` judges the factors, among the numbers of
     :data:`~spaces.constraints.repairs.factors.NUMBERS`.
 
     The search tries at most ``most`` edits. If they do not suffice, or the time is up, the answer

@@ -2,8 +2,8 @@
 
 The number of edits grows by one. For each number, the number of structural edits grows from zero,
 so that the search changes factors before loops, and few loops before many. The search tries a
-structural edit only if it can mend something: each violation of a rule about records comes from the
-entries that the rule reads, and one of these has to change.
+structural edit only if it can mend something. A violation of a rule about records comes from the
+entries that the rule reads, so one of these has to change.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ _Lines: TypeAlias = Sequence[Line]
 
 @frozen
 class _EditStatement:
-    """``added`` stands instead of ``lost`` among the directives of ``stage``, which are ``line``
-    then; ``is_whole`` where the statement tells all of them.
+    """``added`` replaces ``lost`` among the directives of ``stage``, which then are ``line``. With
+    ``is_whole`` the statement gives the whole line.
     """
 
     stage: str

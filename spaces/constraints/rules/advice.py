@@ -10,10 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from spaces.constraints.devices.device import GpuDevice
-from spaces.constraints.rules.nest_view import NestView
-from spaces.constraints.rules.phrases import listed, stage_name
-from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, advice_rule, check, refuse
-from spaces.constraints.rules.written import (
+from spaces.constraints.rules.directive_text import (
     bound_directive,
     fold_directive,
     kind_directive,
@@ -25,6 +22,9 @@ from spaces.constraints.rules.written import (
     split_directive,
     storage_bound_directive,
 )
+from spaces.constraints.rules.nest_view import NestView
+from spaces.constraints.rules.phrases import listed, stage_name
+from spaces.constraints.rules.rule import VIOLATED, Check, Quantity, advice_rule, check, refuse
 from spaces.model.algorithm.undefined import read_undefined
 from spaces.model.expressions.expr import Expr, compare, component_name, constant
 from spaces.model.expressions.types import Int32

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spaces.constraints.rules.directive_text import level_directive, setting_directive
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, call_rule, refuse
-from spaces.constraints.rules.written import level_directive, setting_directive
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel
 
 

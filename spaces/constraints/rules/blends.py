@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spaces.constraints.rules.directive_text import kind_directive, split_directive
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, own_rule, refuse
-from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.nest.splits import BLENDING, loop_dimensions
 from spaces.model.schedules.domain_order import Split
 

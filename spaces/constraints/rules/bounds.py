@@ -11,10 +11,10 @@ from functools import partial
 
 from attrs import frozen
 
+from spaces.constraints.rules.directive_text import bound_directive, split_directive
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.rule import Check, CheckValue, Quantity, check, nest_rule, refuse
-from spaces.constraints.rules.written import bound_directive, split_directive
 from spaces.model.algorithm.pipeline import size_variable
 from spaces.model.expressions.expr import Const, Expr, Op, constant
 from spaces.model.expressions.types import Int32

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.phrases import listed, stage_name
-from spaces.constraints.rules.records import Records
-from spaces.constraints.rules.rule import Check, Quantity, call_rule, own_rule, refuse
-from spaces.constraints.rules.written import (
+from spaces.constraints.rules.directive_text import (
     hoist_directive,
     kind_directive,
     level_directive,
     store_directive,
 )
+from spaces.constraints.rules.phrases import listed, stage_name
+from spaces.constraints.rules.records import Records
+from spaces.constraints.rules.rule import Check, Quantity, call_rule, own_rule, refuse
 from spaces.model.schedules.levels import LevelError, Path
 from spaces.model.schedules.schedule import INLINE, LoopLevel
 

@@ -8,11 +8,11 @@ from functools import partial
 from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.constraints.dependences.orders import OrderFault, OrderFaultKind
 from spaces.constraints.rules.atomic_updates import not_in_one_step
-from spaces.constraints.rules.met import Met
+from spaces.constraints.rules.directive_text import kind_directive, split_directive
+from spaces.constraints.rules.meeting_iterations import MeetingIterations
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, Quantity, check, own_rule, refuse
-from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool, Int32
@@ -296,7 +296,7 @@ def reduction(records: Records, func: str) -> Iterator[Check]:
         wrong = traced.misplaced(given) if sorted(given) == sorted(traced.sequence) else None
         if fused is None and wrong is None:
             continue
-        met = Met.out_of_order(records, func, index, wrong)
+        met = MeetingIterations.out_of_order(records, func, index, wrong)
         yield refuse(
             func,
             "{stage_name} computes `{value}`, whose result depends on the order of its iterations, "
@@ -345,7 +345,7 @@ def update_race(records: Records, func: str) -> Iterator[Check]:
                 continue
             free = sorted(n for n, o in traced.origins.items() if not o & racing)
             steps = not not_in_one_step(records.function(func), index)
-            met = Met.along(records, func, index, culprits[0])
+            met = MeetingIterations.along(records, func, index, culprits[0])
             yield refuse(
                 func,
                 "{directive} runs the iterations of loop {loop} of {stage_name} {at_once}, but for "

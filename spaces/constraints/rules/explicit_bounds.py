@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from spaces.constraints.rules.directive_text import bound_directive
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, Quantity, check, nest_rule, own_rule, refuse
-from spaces.constraints.rules.written import bound_directive
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.nest.allocation import Allocation

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from spaces.constraints.rules.directive_text import kind_directive
 from spaces.constraints.rules.gpu_kernels import TABLE, kernel_check, kernels_of, launchable, names
 from spaces.constraints.rules.gpu_reasons import derivation, product, smaller_tiles, widening
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.rule import Check, Quantity, check, nest_rule, refuse
-from spaces.constraints.rules.written import kind_directive
 
 _AXES = ("x", "y", "z")
 

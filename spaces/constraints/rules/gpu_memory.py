@@ -11,13 +11,13 @@ from functools import partial
 
 from spaces.constraints.devices.device import GpuDevice
 from spaces.constraints.devices.occupancy import blocks_per_sm
+from spaces.constraints.rules.directive_text import store_directive
 from spaces.constraints.rules.explicit_bounds import example_bounds
 from spaces.constraints.rules.gpu_kernels import TABLE, kernel_check, kernels_of, launchable, title
 from spaces.constraints.rules.gpu_reasons import in_bytes, product, widening
 from spaces.constraints.rules.gpu_room import room_in_shared_memory
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.rule import Check, Quantity, nest_rule, refuse
-from spaces.constraints.rules.written import store_directive
 from spaces.constraints.sizes.kernels import Kernel, allocation_bytes
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.rewrite import variables

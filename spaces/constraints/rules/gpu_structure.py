@@ -9,6 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spaces.constraints.devices.device import Device, GpuDevice, device_names
+from spaces.constraints.rules.directive_text import (
+    kind_directive,
+    level_directive,
+    placing_directive,
+    store_directive,
+)
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import (
@@ -18,12 +24,6 @@ from spaces.constraints.rules.rule import (
     own_rule,
     pipeline_rule,
     refuse,
-)
-from spaces.constraints.rules.written import (
-    kind_directive,
-    level_directive,
-    placing_directive,
-    store_directive,
 )
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.required import required
@@ -109,7 +109,9 @@ def threads_outside_blocks(records: Records, func: str) -> Iterator[Check]:
 
 
 def _loops(records: Records, func: str, index: int, names: Sequence[str]) -> dict[str, Any]:
-    """The names of loops of a stage for a sentence about all of them, with what they do in it."""
+    """The values of a sentence about some loops of a stage: their names, the verb, the stage and
+    their directives.
+    """
     directives = (kind_directive(records, func, index, name) for name in names)
     return {
         "loops": f"loop{'s' * (len(names) > 1)} {listed(names)}",
@@ -143,8 +145,8 @@ def nested_threads(records: Records, func: str) -> Iterator[Check]:
 
 
 def _nested(records: Records, func: str, kind: LoopKind) -> Iterator[Check]:
-    """One check for each loop of a kind of the Func inside another stage's loop of that kind, and
-    for each that is inside one of those in which another stage runs.
+    """One check for each loop of this kind of the Func that is inside another stage's loop of this
+    kind. One as well for each loop of this kind inside a loop that another stage shares without it.
     """
     for index, path, kinds in _kernel_stages(records, func):
         own = _own(func, index, path)
@@ -162,8 +164,8 @@ def _stage(loop: LoopOf) -> tuple[str, int]:
 def _left_alone(
     records: Records, path: Path, kinds: tuple[LoopKind, ...], own: range, kind: LoopKind
 ) -> Iterator[Check]:
-    """One check for each of a stage's ``own`` loops of a kind that lies inside one that is
-    fused with loops of a stage that has it not.
+    """One check for each of a stage's ``own`` loops of a kind that is not fused with a loop of
+    another stage, if the loop of this kind around it is.
     """
     loops = [path[i] for i in own if kinds[i] is kind]
     for depth, loop in enumerate(loops[1:], start=1):
@@ -271,7 +273,7 @@ def loop_between(records: Records, func: str) -> Iterator[Check]:
     count=Quantity("block or thread loops of the stage", "loops"),
 )
 def dimensions(records: Records, func: str) -> Iterator[Check]:
-    """One check for each stage with more of them."""
+    """One check for each stage and kind with more than three loops."""
     for index, order in _kernel_orders(records, func):
         for kind, name in ((_BLOCK, "block"), (_THREAD, "thread")):
             loops = [loop.name for loop in order.loops if loop.kind is kind]

@@ -20,7 +20,7 @@ from spaces.model.schedules.schedule import Schedule
 
 MAX_INLINED_TERMS = 1_000_000
 """The most terms that all reads of one Func may have, if no copies are shared; to verify a tree of
-small Funcs with so many takes up to half a minute.
+small Funcs with this many takes up to half a minute.
 """
 
 MAX_SHARED_TERMS = 100_000

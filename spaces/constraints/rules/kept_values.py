@@ -1,16 +1,16 @@
-"""The rule that values which a schedule keeps are shown to be there when they are read."""
+"""The rule about values that a schedule keeps: proofs show that they are there when read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spaces.constraints.rules.rule import Check, Undecided, proof_rule, refuse
-from spaces.constraints.rules.written import (
+from spaces.constraints.rules.directive_text import (
     fold_directive,
     hoist_directive,
     storage_bound_directive,
     store_directive,
 )
+from spaces.constraints.rules.rule import Check, Undecided, proof_rule, refuse
 
 
 @proof_rule(

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spaces.constraints.rules.directive_text import (
+    hoist_directive,
+    order_directive,
+    pad_directive,
+    storage_bound_directive,
+)
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
 from spaces.constraints.rules.records import Records
@@ -17,12 +23,6 @@ from spaces.constraints.rules.rule import (
     refuse,
 )
 from spaces.constraints.rules.storage import kernel_use
-from spaces.constraints.rules.written import (
-    hoist_directive,
-    order_directive,
-    pad_directive,
-    storage_bound_directive,
-)
 from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Bool, Int32
 from spaces.model.schedules.schedule import ROOT

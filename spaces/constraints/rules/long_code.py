@@ -18,7 +18,7 @@ from spaces.model.expressions.expr import Call, Cast, Expr, Op
 from spaces.model.schedules.domain_order import LoopKind
 
 MOST_OPERATIONS = 4000
-"""LLVM takes up to a minute for so many operations in a row, and its time grows faster than their
+"""LLVM takes up to a minute for this many operations in a row, and its time grows faster than their
 number: 13 s for 256 copies of nine operations with guards, 4 s for 128.
 """
 

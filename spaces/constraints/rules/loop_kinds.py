@@ -7,11 +7,11 @@ import operator
 from collections.abc import Iterator
 from functools import partial, reduce
 
+from spaces.constraints.rules.directive_text import kind_directive, placing_directive
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, Quantity, call_rule, nest_rule, refuse
-from spaces.constraints.rules.written import kind_directive, placing_directive
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.nest.traversal import LoopVar
 from spaces.model.schedules.domain_order import LoopKind
@@ -19,9 +19,10 @@ from spaces.model.schedules.levels import LoopOf
 from spaces.model.schedules.schedule import StageOf
 
 MAX_VECTOR_LANES = 1024
-"""The widest vector that is compiled. A 512-bit register holds 64 lanes of a byte; beyond that LLVM
-splits, in time that grows with the square: three operations on 1024 lanes take it 0.2 s, on 4096
-lanes 2 s."""
+"""The widest vector that is compiled. A 512-bit register holds 64 lanes of a byte. LLVM splits
+longer vectors, in time that grows with the square: three operations on 1024 lanes take it 0.2 s, on
+4096 lanes 2 s.
+"""
 
 MAX_UNROLLED_COPIES = 1024
 """The most copies of a stage that are compiled. LLVM takes 5 s for 1024 copies of a blur of three

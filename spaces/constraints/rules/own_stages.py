@@ -39,8 +39,8 @@ def why_not_in_step(
 
 
 def _alignment(groups: FusedGroups, stage: StageOf, index: int) -> tuple[StageOf, LoopAlign] | None:
-    """The alignment of a stage's iterations with those of another stage's loop, if it is not by
-    equal number.
+    """How a stage's iterations are aligned with those of another stage's loop, and that stage; None
+    if iterations of the same number run together.
     """
     one = groups.pairs[stage]
     loop = groups.schedule.of(stage.func).stages[stage.stage].names[index]
@@ -119,7 +119,7 @@ class _Walk:
 
     def apart(self, other: _Walk, aligned: bool) -> str:
         """The reason why iterations of the same number are at different places; empty if they are
-        not.
+        at the same place.
         """
         mine, theirs = dict[str, str](), dict[str, str]()
         pairs = zip(self.along, other.along, strict=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spaces.constraints.dependences.hazards import reads_itself
+from spaces.constraints.rules.directive_text import split_directive
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, Quantity, check, own_rule
-from spaces.constraints.rules.written import split_directive
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32

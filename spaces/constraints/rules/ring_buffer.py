@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spaces.constraints.rules.directive_text import setting_directive
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, Quantity, call_rule, check, own_rule, refuse
-from spaces.constraints.rules.written import setting_directive
 from spaces.model.expressions.expr import constant
 from spaces.model.expressions.types import Bool, Int32
 

@@ -12,11 +12,11 @@ from attrs import asdict, frozen
 from spaces.constraints.dependences.hazards import racing_dimensions
 from spaces.constraints.dependences.iterations import dependences
 from spaces.constraints.dependences.orders import trace
+from spaces.constraints.rules.directive_text import kind_directive, split_directive
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rule import Check, advice_rule, exact_rule, refuse
-from spaces.constraints.rules.written import kind_directive, split_directive
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.schedules.derivations import RFactor
 from spaces.model.schedules.domain_order import LoopKind

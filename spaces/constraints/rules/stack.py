@@ -8,12 +8,12 @@ from functools import partial, reduce
 
 from attrs import evolve
 
+from spaces.constraints.rules.directive_text import memory_directive
 from spaces.constraints.rules.explicit_bounds import example_bounds
 from spaces.constraints.rules.gpu_reasons import in_bytes
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed
 from spaces.constraints.rules.rule import Check, Quantity, advice_rule, check, nest_rule, refuse
-from spaces.constraints.rules.written import memory_directive
 from spaces.constraints.sizes.kernels import allocation_bytes
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr

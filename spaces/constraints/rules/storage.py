@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from functools import partial
 
+from spaces.constraints.rules.directive_text import (
+    fold_directive,
+    memory_directive,
+    store_directive,
+)
 from spaces.constraints.rules.domain_order import factor_in_range
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import listed, stage_name
@@ -20,7 +25,6 @@ from spaces.constraints.rules.rule import (
     refuse,
 )
 from spaces.constraints.rules.stack import PRIVATE
-from spaces.constraints.rules.written import fold_directive, memory_directive, store_directive
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.interval import Interval

@@ -10,11 +10,15 @@ import operator
 from collections.abc import Iterable, Iterator
 from functools import partial, reduce
 
+from spaces.constraints.rules.directive_text import (
+    bound_directive,
+    level_directive,
+    split_directive,
+)
 from spaces.constraints.rules.gpu_kernels import kernels_of
 from spaces.constraints.rules.nest_view import NestView
 from spaces.constraints.rules.phrases import stage_name
 from spaces.constraints.rules.rule import Check, Quantity, advice_rule, check
-from spaces.constraints.rules.written import bound_directive, level_directive, split_directive
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, constant
 from spaces.model.expressions.types import Int32
@@ -115,8 +119,8 @@ def whole_dimension(view: NestView, func: str) -> Iterator[Check]:
 
 
 def _walked_in_vain(view: NestView, func: str, loop: LoopVar) -> Iterator[str]:
-    """The dimensions whose region a loop does not move, though the stage that has the loop reads at
-    coordinates along them that it walks along.
+    """The dimensions of a Func along which a loop does not move the region that is computed, though
+    the stage of the loop reads there at coordinates that move with the loop.
     """
     placement = view.placement(func)
     stage = view.placement(loop.func).function.stages[loop.stage]

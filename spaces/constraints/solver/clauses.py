@@ -1,8 +1,8 @@
 """The rules over a universe as clauses: which options exclude each other, which numbers fit.
 
 A clause says: if these structural options are chosen, this formula over the numeric decisions must
-hold. Rules that read one Func give clauses over the decisions of this Func; rules that read
-consumers, too, over those of the consumers as well, or over all decisions if Funcs may share
+hold. A rule that reads one Func gives clauses over the decisions of this Func. A rule that also
+reads consumers gives clauses over their decisions as well, or over all decisions if Funcs may share
 loops. Loop nests are built only for structures that all other rules allow, with numeric decisions
 as parameters.
 """

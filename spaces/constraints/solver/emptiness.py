@@ -123,8 +123,8 @@ def _without(
     deadline: Deadline,
     cases: RestrictedCases | None = None,
 ) -> tuple[dict[str, Term], bool]:
-    """The assertions without those of some names that are needless one after the other, and whether
-    the time sufficed to ask about each. ``cases`` may exclude further choices.
+    """Leaves out, one after another, the assertions of some names that are not needed. Returns the
+    others, and whether the time sufficed to ask about each. ``cases`` may exclude further choices.
     """
     is_sure = True
     for name in sorted(names):

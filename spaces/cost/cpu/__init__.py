@@ -1,1 +1,1 @@
-"""The price of a nest on a CPU."""
+"""The cost model ``reuse`` for CPUs: its terms, its prices and their fit to measured times."""

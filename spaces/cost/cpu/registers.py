@@ -22,8 +22,8 @@ _REGISTERS, _WIDE_REGISTERS = 16, 32
 """The vector registers of a core, and those of a core with vectors of 512 bits."""
 
 WRITTEN_OUT = 8
-"""Compilers write out a loop of up to so many iterations if they know their number. A loop of fewer
-iterations costs less to enter.
+"""Compilers write out a loop of up to this many iterations if they know their number. A loop of
+fewer iterations costs less to enter.
 """
 
 
@@ -60,9 +60,9 @@ class Registers:
         A register keeps a sum in a loop over its terms, if each loop inside is written out, runs
         once, or goes over terms, too. If the sums need more registers than there are, the surplus
         is stored after each term. A stage that reads other elements of its own Func stores each
-        value at once. So does a stage that computes several lines of a Func at a time, if the
-        storage of the Func lies outside the loops around it or is too large for the stack:
-        compilers don't know how far apart the lines are, so they may overlap.
+        value at once. So does a stage that computes several lines of a Func at a time. That is so
+        if the storage of the Func lies outside the loops around it or is too large for the stack.
+        Compilers don't know how far apart the lines are, so they may overlap.
         """
         work = stage.work
         if not all(a.in_place for a in work.accesses if a.buffer == stage.func):

@@ -1,10 +1,9 @@
 """Costs on a CPU: computation, recomputation and data movement between caches.
 
-Follows section 3 of [S19]: a placement and its tile sizes decide the values that a stage computes
+Follows section 3 of [S19]: a placement and its tile sizes decide which values a stage computes
 (equations 2 to 4), keeps (1, 8, 9, 12) and loads (5 to 7, 10, 11, 13). A prefetcher hides the
 elements of a row but not its start (6). To rank schedules that differ in more than fusion, the
-model weights loads by their cache, work by its vector unit, and both by the cores that share
-them.
+model weights loads by their cache, work by its vector unit, and both by the cores that share them.
 """
 
 from __future__ import annotations
@@ -141,8 +140,9 @@ class Reuse:
     def parts(self, features: Features) -> Mapping[tuple[str, int], Mapping[str, SymbolicNumber]]:
         """The parts of each stage, by Func and number of the stage.
 
-        Lines that several stages move together count for the first of these stages, an allocation
-        for the first stage of its Func, and a parallel loop for the stage that gives it its name.
+        Lines that several stages move together count for the first of these stages. An allocation
+        counts for the first stage of its Func, and a parallel loop for the stage that gives it its
+        name.
         """
         found: dict[tuple[str, int], dict[str, SymbolicNumber]] = {
             (stage.func, stage.index): dict.fromkeys(PARTS, 0.0) for stage in features.stages
@@ -171,9 +171,9 @@ class Reuse:
         has.
 
         Stages and allocations add up over Funcs, and depend on the Func's own loops, reads and
-        operations. A parallel loop that several stages share costs as much as for the stage with
-        the most iterations, so at least as much as for the stage that gives the loop its name. A
-        Func moves its own lines (:meth:`Traffic.least`), and the lines of images that no other Func
+        operations. A parallel loop that several stages share has the cost of the stage with the
+        most iterations. That is at least the cost of the stage that gives the loop its name. A Func
+        moves its own lines (:meth:`Traffic.least`), and the lines of images that no other Func
         reads: two Funcs that read the same lines in a loop may move them once. Other transfers are
         not negative.
 

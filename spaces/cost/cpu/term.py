@@ -36,7 +36,7 @@ class Price:
     Attributes:
         name: the keyword of :class:`~spaces.cost.cpu.prices.Prices`.
         cycles: the default, in cycles of one core without other delays. At 0, the term is off.
-        per: what costs so many cycles.
+        per: what costs this many cycles.
         source: where the default comes from.
     """
 

@@ -21,8 +21,9 @@ from spaces.model.formulas.symbolic import SymbolicNumber, maximum, where
 STREAMS_FROM_MEMORY = 12
 """How many rows are followed at once while they come from memory. Measured with copies of 24
 million doubles in tiles of 8 values by some lines, one tile beside the other, at widths of 1500,
-3000, 3008 and 5000. With up to 8 lines a copy takes as long as line by line, with 12 a tenth
-longer, with 16 a quarter, and with 24 and more one and a half times as long, or longer.
+3000, 3008 and 5000. A copy of up to 8 lines at a time takes as long as line by line. With 12 lines
+it takes a tenth longer, with 16 a quarter longer, and with 24 and more at least one and a half
+times as long.
 """
 
 TransferPlace: TypeAlias = tuple[object, ...]
@@ -61,7 +62,7 @@ def list_transfers(features: Features) -> list[Transfer]:
     # Few buffers have several movers, so few loops need a count.
     movers = Counter((buffer, buffer == stage.func) for stage, buffer, _ in moving)
     sharing = Counter(
-        _shared(stage, buffer, loop)
+        _shared_place(stage, buffer, loop)
         for stage, buffer, loops in moving
         if movers[buffer, buffer == stage.func] > 1
         for loop in loops
@@ -73,17 +74,17 @@ def list_transfers(features: Features) -> list[Transfer]:
             resident_depth(features, buffer, buffer == stage.func),
             _places(sharing, stage, buffer, loops)
             if movers[buffer, buffer == stage.func] > 1
-            else (_alone(stage, buffer),) * len(loops),
+            else (_own_place(stage, buffer),) * len(loops),
         )
         for stage, buffer, loops in moving
     ]
 
 
-def _shared(stage: StageFeatures, buffer: str, loop: LoopKey) -> TransferPlace:
+def _shared_place(stage: StageFeatures, buffer: str, loop: LoopKey) -> TransferPlace:
     return (buffer, buffer == stage.func, loop)
 
 
-def _alone(stage: StageFeatures, buffer: str) -> TransferPlace:
+def _own_place(stage: StageFeatures, buffer: str) -> TransferPlace:
     """The place of all loops that no other stage shares: a stage moves a buffer in one of them."""
     return (buffer, buffer == stage.func, stage.func, stage.index)
 
@@ -95,8 +96,8 @@ def _places(
     loops: Sequence[LoopKey],
 ) -> tuple[TransferPlace, ...]:
     """The places of a transfer of a buffer that several stages move."""
-    together = (_shared(stage, buffer, loop) for loop in loops)
-    return tuple(one if sharing[one] > 1 else _alone(stage, buffer) for one in together)
+    together = (_shared_place(stage, buffer, loop) for loop in loops)
+    return tuple(one if sharing[one] > 1 else _own_place(stage, buffer) for one in together)
 
 
 def caches(core: Core) -> Iterator[tuple[TermKind[Footprint], Cache]]:

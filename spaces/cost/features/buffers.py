@@ -11,7 +11,7 @@ from spaces.cost.features.records import FuncFeatures, volume
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
 
 
-def _comparable(extents: tuple[SymbolicNumber, ...] | None) -> object:
+def _make_comparable(extents: tuple[SymbolicNumber, ...] | None) -> object:
     """Stands for the extents of an image in comparisons: arrays are never equal to others."""
     is_fixed = extents is None or all(isinstance(extent, int) for extent in extents)
     return extents if is_fixed else id(extents)
@@ -35,7 +35,7 @@ class MemoryBuffer:
     order: tuple[int, ...]
     element_bytes: int
     func: FuncFeatures | None = field(eq=id, repr=False)
-    extents: tuple[SymbolicNumber, ...] | None = field(eq=_comparable)
+    extents: tuple[SymbolicNumber, ...] | None = field(eq=_make_comparable)
     estimate: tuple[tuple[int, int], ...] | None
     steps: tuple[int | None, ...]
 

@@ -1,7 +1,7 @@
 """The values of each Var that the iterations of a loop cover.
 
 A loop along one Var covers one value in each iteration. A loop made by ``fuse`` counts like a
-number with several digits: its inner Var is the fastest digit, and the outer Var moves on when the
+number with several digits. Its inner Var is the fastest digit; the outer Var moves on when the
 inner one has gone through all its values. So the iterations of the loop are the product of the
 values that it covers of each Var. The inner loop of a split takes the fastest digits.
 """

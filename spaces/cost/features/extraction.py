@@ -167,7 +167,7 @@ class _Extractor:
                 extent if fold is None else self.totals.typical(fold, path)
                 for extent, fold in zip(stored, storage.folds, strict=True)
             ),
-            whole=self._whole(placement),
+            whole=self._whole_extents(placement),
             slides=len(path) > placement.store_depth,
             stages=tuple(self._stage(placement, i) for i in range(len(placement.stages))),
         )
@@ -180,7 +180,7 @@ class _Extractor:
             raise ValueError("a loop nest has no unbounded regions")
         return extent_of(interval.min, interval.max, self.nest.simplify)
 
-    def _whole(self, placement: Placement) -> tuple[Expr, ...]:
+    def _whole_extents(self, placement: Placement) -> tuple[Expr, ...]:
         if not placement.path:
             return self._extents(placement.required, ())
         simplify = self.nest.simplify

@@ -84,7 +84,7 @@ def _kernel_of(features: Features, stage: StageFeatures) -> str:
     return "outside all kernels" if kernel is None else f"in the kernel of {StageOf(*kernel)}"
 
 
-def _redundant(features: Features, stage: StageFeatures) -> SymbolicNumber:
+def _redundant_values(features: Features, stage: StageFeatures) -> SymbolicNumber:
     """Only the pure definition computes each value that its consumers need."""
     return 0 if stage.index else features.func(stage.func).redundant
 
@@ -111,7 +111,7 @@ def _loops(features: Features, stage: StageFeatures) -> str:
 LEVEL = Fact("computes it {}", _level)
 KERNEL = Fact("computes it {}", _kernel_of)
 EVALUATIONS = Fact("evaluates it {} time{s}", lambda features, stage: stage.points)
-REDUNDANT = Fact("repeats {} evaluation{s}", _redundant)
+REDUNDANT = Fact("repeats {} evaluation{s}", _redundant_values)
 OPERATIONS = Fact(
     "takes {} operation{s} for one evaluation",
     lambda features, stage: stage.work.operations.total,

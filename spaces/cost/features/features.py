@@ -169,9 +169,9 @@ class Features:
 
     def working_set(self, func: str) -> SymbolicNumber:
         """Bytes that one visit of ``func`` touches: the values that its consumers need, and what
-        its stages read of each other buffer while its Vars range over these values and its RVars
-        over their whole domains. Of a buffer that several stages read, the stage that reads most
-        counts.
+        its stages read of each other buffer. The Vars of ``func`` range over these values, and its
+        RVars over their whole domains. Of a buffer that several stages read, the stage that reads
+        most counts.
 
         Raises:
             KeyError: the Func is inlined, or does not exist.

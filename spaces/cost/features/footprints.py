@@ -27,7 +27,7 @@ from spaces.model.formulas.symbolic import (
 from spaces.model.schedules.domain_order import LoopKind
 
 PAGE_BYTES = 4096
-"""Lines that are a multiple of this apart compete for the same few places of a cache: it is the
+"""Lines that are a multiple of this apart compete for the same few places of a cache. It is the
 size of a way of most first-level caches, and of the pages that make up larger caches.
 """
 
@@ -263,7 +263,7 @@ class TouchedBuffer:
                 yield spans(place.rows, extents), place.whole
             else:
                 touched = self.buffer.touched(place.indices, extents)
-                yield _sorted(touched, self.buffer.order), place.whole
+                yield _sort_extents(touched, self.buffer.order), place.whole
 
     @cached_property
     def _places(self) -> tuple[_Place, ...]:
@@ -280,7 +280,7 @@ class TouchedBuffer:
             whole = buffer.touched(indices, most) if inside is None else inside.allocated
             is_known = all(index.is_known for index in indices)
             rows = tuple(indices[d] for d in buffer.order) if is_known else ()
-            found.append(_Place(indices, rows, _sorted(whole, buffer.order)))
+            found.append(_Place(indices, rows, _sort_extents(whole, buffer.order)))
         return tuple(found)
 
 
@@ -292,7 +292,7 @@ def count_bodies(stage: StageFeatures) -> int:
     return count
 
 
-def _sorted(
+def _sort_extents(
     extents: tuple[SymbolicNumber, ...], order: tuple[int, ...]
 ) -> tuple[SymbolicNumber, ...]:
     return tuple(extents[d] for d in order)
@@ -326,7 +326,7 @@ def room_of_rows(
     apart: tuple[int, ...],
 ) -> SymbolicNumber:
     """The lines that each row of a part of a buffer takes at least in a cache that does not spread
-    lines evenly. Rows whose addresses are so many lines apart leave the lines between unused.
+    lines evenly. Rows whose addresses are that many lines apart leave the lines between unused.
 
     Args:
         extents: those of the part, the innermost first.

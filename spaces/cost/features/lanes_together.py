@@ -36,17 +36,19 @@ def _of_func(func: FuncFeatures, stages: Counter[LoopKey]) -> FuncFeatures:
 
 def _of_stage(stage: StageFeatures, stages: Counter[LoopKey]) -> StageFeatures:
     own = stage.own
-    if not _vectors_outside(own) or any(stages[loop.key] > 1 for loop in own[_first(own) :]):
+    if not _vectors_outside(own) or any(
+        stages[loop.key] > 1 for loop in own[_first_vectorized(own) :]
+    ):
         return stage
     return evolve(stage, loops=(*stage.loops[: stage.depth], *_inwards(own)))
 
 
 def _vectors_outside(own: Sequence[LoopFeatures]) -> bool:
     """Whether a loop that is not vectorized stands in a vectorized one."""
-    return any(loop.kind is not LoopKind.VECTORIZED for loop in own[_first(own) :])
+    return any(loop.kind is not LoopKind.VECTORIZED for loop in own[_first_vectorized(own) :])
 
 
-def _first(own: Sequence[LoopFeatures]) -> int:
+def _first_vectorized(own: Sequence[LoopFeatures]) -> int:
     """The place of the outermost vectorized loop; the number of loops if none is vectorized."""
     kinds = [loop.kind for loop in own]
     return kinds.index(LoopKind.VECTORIZED) if LoopKind.VECTORIZED in kinds else len(kinds)

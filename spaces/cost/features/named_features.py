@@ -84,7 +84,7 @@ NAMED_FEATURES: dict[str, NamedFeature] = {}
 """All named features."""
 
 
-def _named(
+def _name_feature(
     decided_by: DecidedBy, device: type[Device] | None = None
 ) -> Callable[[Callable[_P, FeatureReader]], Callable[_P, Expr]]:
     """Turns a function that returns a reader into one that returns the name of the feature, as an
@@ -130,7 +130,7 @@ def _written(feature: NamedFeature, args: tuple[object, ...]) -> str:
 _NOUNS = {"func": "Func", "loop": "loop", "var": "Var"}
 
 
-@_named("entry")
+@_name_feature("entry")
 def factor(func: str, loop: str, stage: int = 0) -> FeatureReader:
     """The factor of the split whose inner loop is ``loop``."""
 
@@ -146,7 +146,7 @@ def factor(func: str, loop: str, stage: int = 0) -> FeatureReader:
     return read
 
 
-@_named("consumers")
+@_name_feature("consumers")
 def iterations(func: str, loop: str, stage: int = 0) -> FeatureReader:
     """The iterations of a loop of a Func in a typical visit."""
 
@@ -158,7 +158,7 @@ def iterations(func: str, loop: str, stage: int = 0) -> FeatureReader:
     return read
 
 
-@_named("consumers")
+@_name_feature("consumers")
 def extent(func: str, var: str) -> FeatureReader:
     """How many values of a Func its consumers need along a Var in a typical visit."""
 
@@ -171,37 +171,37 @@ def extent(func: str, var: str) -> FeatureReader:
     return read
 
 
-@_named("consumers")
+@_name_feature("consumers")
 def lanes(func: str, stage: int = 0) -> FeatureReader:
     """The iterations of the vectorized loops of a stage, 1 without vectorized loops."""
     return _of_stage(func, stage, lambda about, found: found.lanes)
 
 
-@_named("consumers", CpuDevice)
+@_name_feature("consumers", CpuDevice)
 def tasks(func: str, stage: int = 0) -> FeatureReader:
     """The iterations of all parallel loops around a stage, 1 without parallel loops."""
     return _of_stage(func, stage, lambda about, found: parallel_iterations(found))
 
 
-@_named("schedule", GpuDevice)
+@_name_feature("schedule", GpuDevice)
 def threads(func: str, stage: int = 0) -> FeatureReader:
     """The threads of a block of the kernel that computes a stage."""
     return _of_kernel(func, stage, lambda about, kernel: kernel.threads)
 
 
-@_named("consumers", GpuDevice)
+@_name_feature("consumers", GpuDevice)
 def blocks(func: str, stage: int = 0) -> FeatureReader:
     """The blocks of the grid of the kernel that computes a stage, in a typical launch."""
     return _of_kernel(func, stage, lambda about, kernel: kernel.blocks)
 
 
-@_named("schedule", GpuDevice)
+@_name_feature("schedule", GpuDevice)
 def shared_bytes(func: str, stage: int = 0) -> FeatureReader:
     """The bytes of shared memory of a block of the kernel that computes a stage."""
     return _of_kernel(func, stage, lambda about, kernel: kernel.shared_bytes)
 
 
-@_named("schedule", GpuDevice)
+@_name_feature("schedule", GpuDevice)
 def occupancy_percent(func: str, stage: int = 0) -> FeatureReader:
     """The warps of the kernel that computes a stage which one multiprocessor holds, in percent of
     the most that it can hold. A thread is assumed to take 64 registers, fewer in large blocks.
@@ -209,37 +209,37 @@ def occupancy_percent(func: str, stage: int = 0) -> FeatureReader:
     return _of_kernel(func, stage, occupancy_of)
 
 
-@_named("consumers")
+@_name_feature("consumers")
 def points(func: str) -> FeatureReader:
     """How many values the pure definition of a Func computes, redundant ones included."""
     return _of_func(func, lambda about, found: found.points)
 
 
-@_named("consumers")
+@_name_feature("consumers")
 def distinct(func: str) -> FeatureReader:
     """How many values of a Func its consumers need, each counted once."""
     return _of_func(func, lambda about, found: found.distinct)
 
 
-@_named("consumers")
+@_name_feature("consumers")
 def redundant(func: str) -> FeatureReader:
     """How many values of a Func are computed again."""
     return _of_func(func, lambda about, found: found.redundant)
 
 
-@_named("consumers")
+@_name_feature("consumers")
 def visits(func: str) -> FeatureReader:
     """How often a Func is computed."""
     return _of_func(func, lambda about, found: found.visits)
 
 
-@_named("consumers")
+@_name_feature("consumers")
 def allocations(func: str) -> FeatureReader:
     """How often a Func is allocated."""
     return _of_func(func, lambda about, found: found.allocations)
 
 
-@_named("consumers")
+@_name_feature("consumers")
 def bytes_stored(func: str) -> FeatureReader:
     """The bytes of one allocation of a Func, after folding; 0 for outputs, which the caller
     allocates.
@@ -247,19 +247,19 @@ def bytes_stored(func: str) -> FeatureReader:
     return _of_func(func, lambda about, found: found.allocation_bytes)
 
 
-@_named("consumers")
+@_name_feature("consumers")
 def stores(func: str) -> FeatureReader:
     """How many values all stages of a Func store."""
     return _of_func(func, lambda about, found: found.stores)
 
 
-@_named("schedule")
+@_name_feature("schedule")
 def loads(func: str) -> FeatureReader:
     """How many values of Funcs and images all stages of a Func read."""
     return _of_func(func, lambda about, found: total(map(reads_of, found.stages)))
 
 
-@_named("schedule")
+@_name_feature("schedule")
 def working_set(func: str) -> FeatureReader:
     """The bytes that one visit of a Func touches: the values that its consumers need, and what its
     stages read of each other buffer, with the whole domains of their RVars.
@@ -267,7 +267,7 @@ def working_set(func: str) -> FeatureReader:
     return _of_func(func, lambda about, found: about.features.working_set(func))
 
 
-@_named("schedule")
+@_name_feature("schedule")
 def reuse_distance(func: str) -> FeatureReader:
     """The largest number of reads between computing a value of a Func and reading it."""
     return _of_func(func, lambda about, found: about.features.reuse_distance(func))
@@ -287,7 +287,7 @@ def _bytes() -> FeatureReader:
     return read
 
 
-def _whole(
+def _name_whole(
     name: str,
     decided_by: DecidedBy,
     reader: Callable[[], FeatureReader],
@@ -299,16 +299,16 @@ def _whole(
     return Variable(Int32, name)
 
 
-parallel_tasks = _whole("parallel_tasks", "schedule", _least_tasks, CpuDevice, Trend.FALLS)
+parallel_tasks = _name_whole("parallel_tasks", "schedule", _least_tasks, CpuDevice, Trend.FALLS)
 """The fewest tasks of any stage of a schedule: the iterations of all parallel loops around it."""
 
-total_bytes = _whole("total_bytes", "schedule", _bytes, None, Trend.RISES)
+total_bytes = _name_whole("total_bytes", "schedule", _bytes, None, Trend.RISES)
 """The bytes of one allocation of each Func, added up."""
 
-cores = _whole("cores", "entry", lambda: lambda about: about.device.cores, CpuDevice)  # type: ignore[union-attr]
+cores = _name_whole("cores", "entry", lambda: lambda about: about.device.cores, CpuDevice)  # type: ignore[union-attr]
 """The cores of the CPU."""
 
-multiprocessors = _whole(
+multiprocessors = _name_whole(
     "multiprocessors",
     "entry",
     lambda: lambda about: about.device.sm_count,  # type: ignore[union-attr]

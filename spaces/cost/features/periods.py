@@ -16,7 +16,7 @@ class Period:
     """How a value changes with a variable.
 
     Attributes:
-        length: after so many steps of the variable, the value has changed by ``rise``.
+        length: after this many steps of the variable, the value has changed by ``rise``.
         rise: 0 for a value that does not change, or changes unevenly; None for a multiple of a
             size, which may be any number.
     """
@@ -45,7 +45,7 @@ def period(value: Expr, name: str) -> Period:
     if not isinstance(value, Op):
         return Period(1, 1)
     operands = [period(one, name) for one in value.args]
-    return _OPERATORS.get(value.name, _joined)(value, operands)
+    return _OPERATORS.get(value.name, _join_values)(value, operands)
 
 
 def _length(operands: _Operands) -> int:
@@ -88,7 +88,7 @@ def _quotient(value: Op, operands: _Operands) -> Period:
     return Period(moved.length * times, moved.rise // common if value.name == "div" else 0)
 
 
-def _joined(value: Op, operands: _Operands) -> Period:
+def _join_values(value: Op, operands: _Operands) -> Period:
     """One of several values that may move by different steps."""
     length = _length(operands)
     rises = [one.over(length) for one in operands if one.rise != 0]

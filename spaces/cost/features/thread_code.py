@@ -40,7 +40,7 @@ BASE = 16
 """The registers of a thread that keeps nothing: its indices, an address and the value there."""
 
 LOADED_EARLY = 48
-"""Code loads all values early that take up to so many registers, if there are as many."""
+"""Code loads all values early that take up to this many registers, if there are as many."""
 
 _MORE_EARLY = 4
 """Of values beyond that, or where registers are few, code loads a quarter early."""
@@ -81,7 +81,7 @@ class ThreadCode:
         return BASE + self.kept + minimum(self.early, LOADED_EARLY) + more
 
     def in_memory(self, func: str, available: SymbolicNumber) -> SymbolicNumber:
-        """The share of the accesses to a Func that go to local memory, if a thread has so many
+        """The share of the accesses to a Func that go to local memory, if a thread has that many
         registers; 0 for a Func that threads do not store for themselves.
         """
         if func not in self.moved_by_loops:
@@ -216,14 +216,14 @@ def _loaded_early(
     total: SymbolicNumber = 0
     for access in stage.work.accesses:
         if access.buffer not in private:
-            values, lines = _distinct(features, access, copies)
+            values, lines = _count_distinct(features, access, copies)
             total = total + values * _registers(features.element_bytes(access.buffer))
             if not kinds_around_storage(features, access.buffer):
                 total = total + lines * _ADDRESS
     return total
 
 
-def _distinct(
+def _count_distinct(
     features: Features, access: ReadGroup, copies: Mapping[str, SymbolicNumber]
 ) -> tuple[SymbolicNumber, SymbolicNumber]:
     """The values and the lines that the copies of some reads touch, each once."""

@@ -86,7 +86,7 @@ class _Sum:
         for factors, coefficient, part in parts:
             scale = coefficient * (divisor // part.divisor)
             for more, count in part.terms.items():
-                product_of_both, number = _collected((*factors, *more), scale * count)
+                product_of_both, number = _collect_numbers((*factors, *more), scale * count)
                 terms[product_of_both] = terms.get(product_of_both, 0) + number
         return _Sum(terms, divisor)
 
@@ -108,7 +108,7 @@ class _Sum:
         return reduce(plus, parts)
 
 
-def _collected(factors: Factors, coefficient: int) -> tuple[Factors, int]:
+def _collect_numbers(factors: Factors, coefficient: int) -> tuple[Factors, int]:
     """Factors and a coefficient with the numbers among the factors in the coefficient."""
     kept = []
     for factor in factors:
@@ -174,12 +174,12 @@ class Totals:
             moving = [group for group in groups if loop.var.name in group.names]
             if moving:
                 groups = [group for group in groups if loop.var.name not in group.names]
-            groups.append(self._over(moving, loop) if moving else _Sum.of(loop.extent))
+            groups.append(self._sum_over(moving, loop) if moving else _Sum.of(loop.extent))
         whole = product([group.multiple for group in groups])
         divisor = math.prod(group.divisor for group in groups)  # once, so that it is rounded once
         return whole if divisor == 1 else Op(Int32, "div", (whole, _number(divisor)))
 
-    def _over(self, groups: Sequence[_Sum], loop: LoopVar) -> _Sum:
+    def _sum_over(self, groups: Sequence[_Sum], loop: LoopVar) -> _Sum:
         """The sum of a product of sums over all iterations of a loop."""
         whole = reduce(_Sum.times, groups)
         name = loop.var.name
@@ -205,7 +205,7 @@ class Totals:
             return
         simplify, name = self.simplify, loop.var.name
         yield tuple(simplify(substitute(one, {name: loop.min})) for one in moving), 1, _ONE
-        steady = tuple(_steady(one, loop) for one in moving)
+        steady = tuple(_skip_first(one, loop) for one in moving)
         fixed = tuple(one for one in steady if name not in one.names)
         later = [one for one in steady if name in one.names]
         count = simplify(loop.extent - 1)
@@ -248,15 +248,15 @@ class Totals:
         key = self.surroundings, value, tuple(loops)
         known = self.shared.found.find(key)
         if known is None:
-            known = self.shared.found.keep(key, self._largest(value, loops))
+            known = self.shared.found.keep(key, self._find_largest(value, loops))
         return known.value
 
-    def _largest(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
+    def _find_largest(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
         """The largest of the values that repeat in nested loops."""
         typical, most = value, LONGEST_PERIOD
         for loop in reversed(loops):
             if loop.var.name in typical.names:
-                values = self._period(_steady(typical, loop), loop, most)
+                values = self._period(_skip_first(typical, loop), loop, most)
                 typical = self.simplify(reduce(fn.max, dict.fromkeys(values)))
                 most //= len(values)
         return typical
@@ -269,12 +269,13 @@ class Totals:
         length = period(value, loop.var.name).length
         count = length if length <= most else 1
         return [
-            self.simplify(substitute(value, {loop.var.name: at})) for at in _around(loop, count)
+            self.simplify(substitute(value, {loop.var.name: at}))
+            for at in _middle_iterations(loop, count)
         ]
 
 
-def _around(loop: LoopVar, count: int) -> list[Expr]:
-    """So many iterations of a loop from the middle on, none beyond its end."""
+def _middle_iterations(loop: LoopVar, count: int) -> list[Expr]:
+    """``count`` iterations of a loop from the middle on, none beyond its end."""
     if isinstance(loop.extent, Const):
         trips = int(loop.extent.value)
         count = min(count, max(trips - 1, 1))
@@ -293,7 +294,7 @@ def _factors(value: Expr) -> Iterator[Expr]:
         yield value
 
 
-def _steady(value: Expr, loop: LoopVar) -> Expr:
+def _skip_first(value: Expr, loop: LoopVar) -> Expr:
     """``value`` as it is in all iterations but the first."""
 
     def later(node: Expr) -> Expr:

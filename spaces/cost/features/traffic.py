@@ -67,9 +67,9 @@ class Traffic:
         """The bytes that all stages touch together in one iteration of the innermost of ``depth``
         loops around ``stage``; at depth 0 the bytes that the whole nest touches.
         """
-        return self._taken(stage, depth, is_even=True)
+        return self._occupied_bytes(stage, depth, is_even=True)
 
-    def _taken(self, stage: StageFeatures, depth: int, is_even: bool) -> SymbolicNumber:
+    def _occupied_bytes(self, stage: StageFeatures, depth: int, is_even: bool) -> SymbolicNumber:
         """The bytes that a working set takes in a cache. Rows that compete for a few places of it
         leave the other places to other buffers.
         """
@@ -85,7 +85,7 @@ class Traffic:
         and in one that does not. They are found once for all structures in which the same is
         touched in the loop.
         """
-        touched = tuple(one for stage in self._inside[loop] for one in self._all_touched(stage))
+        touched = tuple(one for stage in self._inside[loop] for one in self._touched_parts(stage))
         known, key = touched[0].around.known, (depth, touched)
         found = known.get(key)
         if found is None:
@@ -112,7 +112,7 @@ class Traffic:
             return even, even
         return even, maximum(whole, sum(crowded.values())) * self.line_bytes
 
-    def _all_touched(self, stage: StageFeatures) -> list[TouchedBuffer]:
+    def _touched_parts(self, stage: StageFeatures) -> list[TouchedBuffer]:
         """What a stage touches of its own Func and of each buffer that it reads."""
         key = (stage.func, stage.index)
         found = self._touched.get(key)
@@ -129,7 +129,7 @@ class Traffic:
         depth: SymbolicNumber = 0
         fits: SymbolicCondition = False
         for d in range(len(stage.loops) + 1):
-            fits = fits | (self._taken(stage, d, cache.is_even) <= cache.bytes)
+            fits = fits | (self._occupied_bytes(stage, d, cache.is_even) <= cache.bytes)
             misses = logical_not(fits)
             depth = depth + misses
             if is_nowhere(misses):

@@ -1,1 +1,1 @@
-"""The price of a nest on a GPU."""
+"""The cost model ``occupancy`` for GPUs, after Listing 1 of [S20]."""

@@ -1,13 +1,14 @@
 """Costs on a GPU: Listing 1 of [S20].
 
-The cost of a group of stages that share a kernel is its arithmetic, divided by the threads that run
-at a time, plus its loads, weighted by the memory that they read. A kernel that does not fit the
-device costs infinitely much. The listing also discards kernels that keep few threads of a
-multiprocessor busy, that have partly filled warps, or that have fewer blocks than there are
-multiprocessors. These kernels run, and some problems have no others. So here idle lanes and idle
-multiprocessors only lower the throughput. The listing looks at groups, not at whole pipelines. This
-model adds the stores for other kernels, the start of kernels and blocks, the time of a single
-thread, values in local memory, and code that no instruction cache holds.
+A group of stages that share a kernel has a cost of two parts, which are added. One is its
+arithmetic, divided by the threads that run at a time. The other is its loads, weighted by the
+memory that they read. A kernel that does not fit the device costs infinitely much. The listing also
+discards kernels that keep few threads of a multiprocessor busy, that have partly filled warps, or
+that have fewer blocks than there are multiprocessors. These kernels run, and some problems have no
+others. So here idle lanes and idle multiprocessors only lower the throughput. The listing looks at
+groups, not at whole pipelines. This model adds the stores for other kernels, the start of kernels
+and blocks, the time of a single thread, values in local memory, and code that no instruction cache
+holds.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ class OccupancyModel:
     def _fraction(
         self, threads: SymbolicNumber, shared_bytes: SymbolicNumber, needed: SymbolicNumber
     ) -> SymbolicNumber:
-        """Occupancy if each thread needs so many registers."""
+        """Occupancy if each thread needs that many registers."""
         registers = minimum(needed, self.device.registers_per_sm // maximum(threads, 1))
         most = minimum(registers, self.device.max_registers_per_thread)
         return occupancy_fractions(self.device, threads, most, shared_bytes)
@@ -185,7 +186,7 @@ class OccupancyModel:
         executed: SymbolicNumber = 0.0
         least_occupancy: SymbolicNumber = 1.0
         least_threads: SymbolicNumber = float(self.device.max_threads_per_sm)
-        idle = self._idle(kernel)
+        idle = self._idle_factor(kernel)
         code = thread_code(features, (kernel.func, kernel.stage))
         needed = self._registers(kernel, code)
         available = registers_available(self.device, kernel.threads)
@@ -202,18 +203,18 @@ class OccupancyModel:
             alone = operations / workers * self.latency * self.device.sm_count
             arithmetic = arithmetic + maximum(shared, alone)
             loads, stores = self._loads(features, stage), self._stores(features, stage)
-            memory = memory + loads + stores + self._local(stage, code, available)
+            memory = memory + loads + stores + self._local_cost(stage, code, available)
             executed = executed + stage.points * instructions_of(stage)
-            arithmetic = arithmetic + self._waiting(features, stage)
+            arithmetic = arithmetic + self._waiting_time(features, stage)
             least_occupancy = minimum(least_occupancy, fraction)
             least_threads = minimum(least_threads, active)
-        memory = memory + self._fetched(code, executed)
+        memory = memory + self._fetch_cost(code, executed)
         busy = maximum(least_occupancy * least_threads, 1e-9)
         begun = self.launch * self.device.sm_count + self.block * kernel.blocks
         cost = arithmetic + memory / busy * idle + begun
         return where(fits(self.device, kernel), cost, np.inf)
 
-    def _idle(self, kernel: KernelFeatures) -> SymbolicNumber:
+    def _idle_factor(self, kernel: KernelFeatures) -> SymbolicNumber:
         """All multiprocessors over those that have a block, ``active_SMs`` of Listing 1."""
         return self.device.sm_count / minimum(maximum(kernel.blocks, 1), self.device.sm_count)
 
@@ -233,7 +234,7 @@ class OccupancyModel:
                 cost = cost + counted.loads * self.global_load / counted.together
         return cost
 
-    def _local(
+    def _local_cost(
         self, stage: StageFeatures, code: ThreadCode, available: SymbolicNumber
     ) -> SymbolicNumber:
         """The cost of accesses to local memory, where the values of the threads of a warp are
@@ -242,7 +243,7 @@ class OccupancyModel:
         accesses = local_accesses(stage, code, available)
         return accesses * self.global_load / self.device.warp_threads
 
-    def _fetched(self, code: ThreadCode, executed: SymbolicNumber) -> SymbolicNumber:
+    def _fetch_cost(self, code: ThreadCode, executed: SymbolicNumber) -> SymbolicNumber:
         """The cost to fetch the executed instructions that the cache does not hold, for all threads
         of a warp together.
         """
@@ -255,7 +256,7 @@ class OccupancyModel:
         together = stores_together(features, stage, self.device)
         return stage.points * self.global_load / together if together else 0.0
 
-    def _waiting(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
+    def _waiting_time(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """The time of atomic updates of the same element, which come one after another: one a clock
         (NVIDIA, Kepler GK110 whitepaper, 2012: atomic operations on a common address). All
         multiprocessors share the elements in global memory. Each block has its own shared memory.

@@ -1,5 +1,5 @@
-"""What a kernel loads and stores, as the occupancy model counts it: loads of single threads from
-shared memory, and transactions with global and local memory, each for the threads of a warp.
+"""What a kernel loads and stores, as the occupancy model counts it. It counts loads from shared
+memory for single threads, and transactions with global and local memory for the threads of a warp.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class CountedLoads:
 
     Attributes:
         loads: those of all threads.
-        together: so many of them one transaction with global memory serves.
+        together: how many of them one transaction with global memory serves.
         is_shared: whether they read shared memory.
     """
 

@@ -12,8 +12,9 @@ from spaces.cost.features.histogram import OPERATIONS, WIDTHS
 from spaces.cost.features.records import StageFeatures
 
 SHAPES = ("pointwise", "transposed", "broadcast", "slice", "lookup")
-"""How a read moves: each dimension with the same Var of the stage; with its Vars in another order;
-without some of its Vars; with a constant or an RVar for some dimension; at values.
+"""How a read moves. ``pointwise``: each dimension has the same Var of the stage. ``transposed``:
+the Vars have another order. ``broadcast``: some Vars are missing. ``slice``: some dimension has a
+constant or an RVar. ``lookup``: values say where to read.
 """
 
 OF = ("func", "self", "image")

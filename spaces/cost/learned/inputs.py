@@ -81,7 +81,7 @@ def table(numbers: Mapping[str, SymbolicNumber], shape: tuple[int, ...]) -> Floa
     return columns.reshape(-1, len(numbers))
 
 
-def compressed(numbers: Floats) -> Floats:
+def compress(numbers: Floats) -> Floats:
     """The logarithm of one more than each number, in place."""
     np.maximum(numbers, 0.0, out=numbers)
     return np.log1p(numbers, out=numbers)

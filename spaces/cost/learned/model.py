@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.batch import Batch
 from spaces.cost.features.features import Features
-from spaces.cost.learned.inputs import INPUTS_OF, StageInputs, compressed, table
+from spaces.cost.learned.inputs import INPUTS_OF, StageInputs, compress, table
 from spaces.cost.learned.network import Network
 from spaces.cost.learned.weights import WeightsError, read_network, shipped_network
 from spaces.model.formulas.symbolic import SymbolicNumber
@@ -83,8 +83,8 @@ class Learned:
 
     def _cost(self, stage: StageInputs, shape: tuple[int, ...]) -> NDArray[np.float64]:
         self._check(stage)
-        algorithm = compressed(table(stage.algorithm, ()))
-        schedule = compressed(table(stage.schedule, shape))
+        algorithm = compress(table(stage.algorithm, ()))
+        schedule = compress(table(stage.schedule, shape))
         return self.network.cost(algorithm, schedule, table(stage.terms, shape))
 
     def _check(self, stage: StageInputs) -> None:

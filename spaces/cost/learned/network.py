@@ -57,7 +57,7 @@ class Network:
             schedule: those from the schedule, compressed; a row for each choice.
         """
         weights, embedded = self.weights, len(self.weights["algorithm_offset"])
-        first = _layer(self._scaled("algorithm", algorithm), weights, "algorithm")
+        first = _layer(self._scale("algorithm", algorithm), weights, "algorithm")
         # The scaling of the schedule's inputs is part of its layer: that saves a pass over them.
         matrix = weights["schedule"] / self.scales["schedule_spread"][:, None]
         offset = weights["schedule_offset"] - self.scales["schedule_mean"] @ matrix
@@ -79,7 +79,7 @@ class Network:
         found: Floats = np.einsum("ij,ij->i", self.coefficients(algorithm, schedule), terms)
         return found
 
-    def _scaled(self, layer: str, inputs: Floats) -> Floats:
+    def _scale(self, layer: str, inputs: Floats) -> Floats:
         scaled: Floats = (inputs - self.scales[f"{layer}_mean"]) / self.scales[f"{layer}_spread"]
         return scaled
 

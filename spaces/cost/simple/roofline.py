@@ -33,7 +33,7 @@ from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, whe
 from spaces.model.schedules.domain_order import LoopKind
 
 _BITS = 32
-"""The operations of peak rates are of so many bits."""
+"""The operations of peak rates are of this many bits."""
 
 WORD_BYTES = 4
 """The bytes that a thread moves between a register and local memory at once."""
@@ -86,7 +86,7 @@ class Roofline:
         for func in features.funcs:
             moved = sum(
                 self._bytes(traffic, stage, buffer)
-                for stage in _working(traffic.features.func(func.name))
+                for stage in _working_stages(traffic.features.func(func.name))
                 for buffer in buffers_of(stage)
             )
             local = in_memory.get(func.name, 0)
@@ -123,7 +123,7 @@ class Roofline:
             traffic = self._traffic(evolve(features, funcs=(func,)))
             moved = sum(
                 self._least_bytes(traffic, stage, buffer)
-                for stage in _working(traffic.features.func(func.name))
+                for stage in _working_stages(traffic.features.func(func.name))
                 for buffer in buffers_of(stage)
                 if buffer == func.name or buffer in features.readers
             )
@@ -142,7 +142,7 @@ class Roofline:
         accesses to local memory.
         """
         computing: SymbolicNumber = 0.0
-        for stage in _working(func):
+        for stage in _working_stages(func):
             operations = stage.points * stage.work.operations.total
             computing = computing + operations / self._share(stage)
         computing = (computing + local) / self.peaks.operations_per_second
@@ -202,7 +202,7 @@ def _lines(body: Footprint) -> SymbolicNumber:
     return body.lines
 
 
-def _working(func: FuncFeatures) -> tuple[StageFeatures, ...]:
+def _working_stages(func: FuncFeatures) -> tuple[StageFeatures, ...]:
     """The stages that take time."""
     return tuple(s for s in func.stages if s.loops and not s.work.is_undefined)
 

@@ -1,1 +1,1 @@
-"""Which schedules are cheap: the search strategies."""
+"""The search for cheap schedules: the default search, its steps, and other strategies."""

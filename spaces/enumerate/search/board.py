@@ -9,9 +9,9 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from spaces.enumerate.search.apart import bare, is_nearer
 from spaces.enumerate.search.events import Certificate, Done, Event, Found, Improved, Scored
 from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.structure_distance import is_nearer, strip_factors
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.amounts import amount
@@ -77,7 +77,7 @@ class Board:
             raise OutOfTime
 
     def count(self, costs: NDArray[np.float64], structures: int = 1) -> None:
-        """Counts the costs of the choices of so many further structures."""
+        """Counts the costs of the choices of that many further structures."""
         self._is_priced |= bool(np.isfinite(costs).any())
         self.choices += costs.size
         self.structures += structures
@@ -92,14 +92,14 @@ class Board:
         return Scored(self.structures, self.choices, self.considered, self.legal, self.pruned)
 
     def hold(self, schedule: Schedule) -> Iterator[Event]:
-        """Takes a legal schedule that there is no time to price, if there is no other."""
+        """Keeps a legal schedule that there is no time to price, if the board has no other."""
         if not self.has_schedule:
             self.held = schedule
             yield Improved(Found(np.inf, schedule))
 
     def offer(self, found: Found) -> Iterator[Event]:
-        """Takes a legal schedule into the best, if it is good enough: the cheaper of two whose
-        structures are nearer to each other than ``limits.apart``.
+        """Takes a legal schedule into the best, if it is good enough. Of two whose structures are
+        nearer to each other than ``limits.apart``, the cheaper one stays.
         """
         if not np.isfinite(found.cost):
             return
@@ -108,7 +108,7 @@ class Board:
         if found.cost > self.worst:
             return
         least = min((known.cost for known in self._best.values()), default=np.inf)
-        structure = bare(found.schedule)
+        structure = strip_factors(found.schedule)
         near = [s for s in self._best if is_nearer(s, structure, self.limits.apart)]
         if any(self._best[s].cost <= found.cost for s in near):
             return
@@ -134,7 +134,7 @@ class Board:
 
     def _remember(self, found: Found) -> None:
         """Keeps the cheapest schedule of each structure, and of all structures the cheapest."""
-        structure = bare(found.schedule)
+        structure = strip_factors(found.schedule)
         known = self._offered.get(structure)
         if known is None or found.cost < known.cost:
             self._offered[structure] = found
@@ -154,7 +154,7 @@ class Board:
 
     def keep(self, chosen: Sequence[Found]) -> None:
         """Keeps these schedules alone, the best one and others."""
-        self._best = {bare(one.schedule): one for one in chosen}
+        self._best = {strip_factors(one.schedule): one for one in chosen}
 
     def certificate(self, left: float) -> Certificate | None:
         """The certificate of a search that left out two kinds of schedules only: those that cost at

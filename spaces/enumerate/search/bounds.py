@@ -52,7 +52,7 @@ _MOST_CHOICES = 1 << 14
 """The most choices of the parameters of a Func that are tried."""
 
 _ROUNDED_DOWN = 1 - 2.0**-40
-"""More than what sums of floats in different orders differ by."""
+"""More than the difference between sums of the same floats in different orders."""
 
 
 def decided_features(partial: PartialSchedule) -> Features | None:
@@ -74,9 +74,9 @@ def decided_features(partial: PartialSchedule) -> Features | None:
 
 
 def lower_bound(partial: PartialSchedule, model: CostModel) -> float:
-    """A cost that no completion of a partial schedule is below, as a search prices it: a choice of
-    its structure, at the estimates. It never falls from a decision to the next. Minus infinity if
-    the model offers none: it is no :class:`BoundedModel`.
+    """A lower bound of the cost of all completions of a partial schedule, at the estimates, as a
+    search prices choices of a structure. It never falls from a decision to the next. Minus infinity
+    if the model is no :class:`BoundedModel`.
     """
     state = partial.state
     if not isinstance(model, BoundedModel):
@@ -85,11 +85,11 @@ def lower_bound(partial: PartialSchedule, model: CostModel) -> float:
     first = next(parts)
     bound = float(as_array(model.least(first)))
     for part in parts:
-        bound += _cheapest(state, model, part)
+        bound += _find_least_cost(state, model, part)
     return bound * _ROUNDED_DOWN
 
 
-def _cheapest(state: ProcessState, model: BoundedModel, part: Features) -> float:
+def _find_least_cost(state: ProcessState, model: BoundedModel, part: Features) -> float:
     """The least cost of a Func over all choices of its parameters; 0 if there are too many, or if a
     scalar without a default decides on it.
     """
@@ -108,10 +108,11 @@ def _cheapest(state: ProcessState, model: BoundedModel, part: Features) -> float
 
 
 def _final_parts(state: ProcessState) -> Iterator[Features]:
-    """Features without a Func, and then with each final one (:func:`final_funcs`), in the order of
-    decisions: the operations and reads of its stages are those that it has in all completions.
+    """Features without any Func, and then with one more final Func each time (:func:`final_funcs`),
+    in the order of decisions. Stages have only the operations and reads that they have in all
+    completions.
     """
-    entries, found = _countable(state)
+    entries, found = _select_countable(state)
     inlined = frozenset(entry.name for entry in state.entries if entry.compute.is_inline)
     decided = frozenset(entry.name for entry in state.entries)
     readers = _readers_of_images(state.pipeline, decided, inlined)
@@ -130,7 +131,7 @@ def _final_parts(state: ProcessState) -> Iterator[Features]:
             yield evolve(alone, funcs=(_with_sure_work(found, func, unsure),))
 
 
-def _countable(state: ProcessState) -> tuple[tuple[FuncSchedule, ...], Features]:
+def _select_countable(state: ProcessState) -> tuple[tuple[FuncSchedule, ...], Features]:
     """The features of the Funcs decided so far, and their entries: as many as have a loop nest
     while the others are images. A Func that is computed with an open one is alone meanwhile.
     """
@@ -153,8 +154,8 @@ def _countable(state: ProcessState) -> tuple[tuple[FuncSchedule, ...], Features]
 def _readers_of_images(
     pipeline: Pipeline, decided: frozenset[str], inlined: frozenset[str]
 ) -> Mapping[str, frozenset[str]]:
-    """The Funcs that may read each image in a completion: by themselves, or as they have others
-    inlined.
+    """The Funcs that may read each image in a completion: directly, or through Funcs that are
+    inlined into them.
     """
     hosts: dict[str, frozenset[str]] = {}
     readers: dict[str, frozenset[str]] = {image.name: frozenset() for image in pipeline.images}

@@ -1,4 +1,4 @@
-"""What a strategy owes: it yields events, and the last one hands over legal schedules."""
+"""Checks what a strategy yields: events, and at the end one with legal schedules."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def check_events(name: str, events: object) -> Iterator[Event]:
             f"Search strategy {name} returns {shown_kind(events)}; it must yield events, the last "
             "one Done."
         )
-    return _each(name, events)
+    return _check_each(name, events)
 
 
-def _each(name: str, events: Iterable[object]) -> Iterator[Event]:
+def _check_each(name: str, events: Iterable[object]) -> Iterator[Event]:
     last: object = None
     for last in events:
         if not isinstance(last, Event):

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from spaces.cost.errors import PriceParts
 from spaces.cost.model import UncertainModel
-from spaces.enumerate.search.apart import bare, is_nearer
 from spaces.enumerate.search.board import REMEMBERED
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.fastest_together import choose_together
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.structure_distance import is_nearer, strip_factors
 from spaces.model.deadline import OutOfTime
 
 WORTH = 2.0
@@ -40,9 +40,9 @@ def choose_companions(pricer: Pricer) -> None:
     first = board.best[0]
     if not 0 < first.cost < math.inf:
         return
-    structure = bare(first.schedule)
+    structure = strip_factors(first.schedule)
     offered = board.offered_below(WORTH * first.cost)
-    others = [one for one in offered if bare(one.schedule) != structure]
+    others = [one for one in offered if strip_factors(one.schedule) != structure]
     candidates = [first, *others[: REMEMBERED - 1]]
     prices: list[PriceParts] = []
     try:
@@ -59,6 +59,6 @@ def choose_companions(pricer: Pricer) -> None:
 
 
 def _too_near(found: Sequence[Found], least: int) -> NDArray[np.bool_]:
-    """Which two of some structures differ in fewer decisions than the limits ask."""
-    structures = [bare(one.schedule) for one in found]
+    """For each two structures, whether they differ in fewer than ``least`` decisions."""
+    structures = [strip_factors(one.schedule) for one in found]
     return np.array([[is_nearer(one, other, least) for other in structures] for one in structures])

@@ -102,8 +102,8 @@ class Certificate:
 
     Attributes:
         bound: no schedule of the space costs less.
-        proven: so many of the best schedules are certainly the cheapest ones. A schedule that costs
-            less than the last of them differs from one of them only in split factors.
+        proven: this many of the best schedules are certainly the cheapest ones. A schedule that
+            costs less than the last of them differs from one of them only in split factors.
     """
 
     bound: float
@@ -113,7 +113,7 @@ class Certificate:
 Ending: TypeAlias = Literal["finished", "no tried change is cheaper", "cut"]
 """How a search ended.
 
-- ``finished``: it did all that it does.
+- ``finished``: nothing is left that it would try.
 - ``no tried change is cheaper``: it tried changes of the best schedule until none made it cheaper.
   The same search with more time finds nothing more.
 - ``cut``: a limit cut it short.
@@ -175,7 +175,8 @@ class Done(ShowsCard):
             return card("Search", about, paragraph("No schedule was found."))
         least = self.best[0].cost
         rows = tuple(
-            (place, one.cost, *_beside(least, one.cost)) for place, one in enumerate(self.best, 1)
+            (place, one.cost, *_compare_to_least(least, one.cost))
+            for place, one in enumerate(self.best, 1)
         )
         told = Table(("", "cost", "of the best", ""), rows)
         chart = improvements_chart(self.improvements, self.seconds)
@@ -195,8 +196,8 @@ class Done(ShowsCard):
         return outline(self)
 
 
-def _beside(least: float, cost: float) -> tuple[Cell, Cell]:
-    """A cost over the least one, and a bar; nothing if that says nothing."""
+def _compare_to_least(least: float, cost: float) -> tuple[Cell, Cell]:
+    """A cost divided by the least one, and a bar; two empty cells if there is no such ratio."""
     if not 0 < least <= cost < math.inf:
         return "", ""
     return WrittenNumber(f"{cost / least:.2f}"), Share(least / cost)

@@ -89,13 +89,13 @@ def _choice(
     partial: PartialSchedule, numbers: Mapping[str, int], choice: UniformChoice
 ) -> tuple[Schedule, dict[str, int]]:
     """The structure that follows from a half-decided schedule, and the numbers of its factors."""
-    partial = _structured(partial, choice)
+    partial = _open_factors(partial, choice)
     menus = partial.state.open_menus
     chosen = {name: choice.number(menu) for name, menu in menus.items()}
     return partial.schedule, {**chosen, **numbers}
 
 
-def _structured(partial: PartialSchedule, choice: UniformChoice) -> PartialSchedule:
+def _open_factors(partial: PartialSchedule, choice: UniformChoice) -> PartialSchedule:
     """The structure that follows from a half-decided schedule, with factors open."""
     while not partial.state.has_structure:
         ask_clock()
@@ -167,11 +167,11 @@ def _legal_choices(pricer: Pricer) -> Iterator[tuple[Schedule, dict[str, int]]]:
 
 
 def _with_other_numbers(space: ScheduleSpace) -> Iterator[tuple[Schedule, dict[str, int]]]:
-    """A legal one of the first schedules with other numbers than a choice has; none if no of their
-    structures has legal numbers among the first ones of its lattice.
+    """A legal one of the first schedules, with other numbers than its choice has. None if none of
+    their structures has legal numbers among the first ones of its lattice.
     """
     for choice in UNIFORM_CHOICES[: len(UNIFORM_CHOICES) // 2]:
-        structure = structure_of(_structured(space.start(), choice).state)
+        structure = structure_of(_open_factors(space.start(), choice).state)
         part = next(structure.parts())
         legal = np.flatnonzero(space.legal(part))
         if legal.size:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from attrs import evolve
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.apart import bare, is_nearer
 from spaces.enumerate.search.events import Done, Event, Found, Improved
 from spaces.enumerate.search.first_schedules import PRICING
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.structure_distance import is_nearer, strip_factors
 from spaces.enumerate.search.tidying import tidy_schedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime
@@ -40,9 +40,10 @@ def with_tidy_results(
         dearer = (form for form in others if form.cost >= first.cost)
         found: list[Found] = []
         for one in (first, *sorted(dearer, key=lambda form: form.cost)):
-            structure = bare(one.schedule)
+            structure = strip_factors(one.schedule)
             if all(
-                not is_nearer(structure, bare(o.schedule), limits.apart) and not _are_alike(one, o)
+                not is_nearer(structure, strip_factors(o.schedule), limits.apart)
+                and not _are_alike(one, o)
                 for o in found
             ):
                 found.append(one)  # two results may have the same form
@@ -61,7 +62,7 @@ def _are_alike(one: Found, other: Found) -> bool:
 
 def _without_tails(schedule: Schedule) -> Schedule:
     """The structure of a schedule with all tails alike."""
-    return bare(schedule).with_funcs(
+    return strip_factors(schedule).with_funcs(
         evolve(
             entry,
             stages=tuple(
@@ -75,7 +76,7 @@ def _without_tails(schedule: Schedule) -> Schedule:
                 for order in entry.stages
             ),
         )
-        for entry in bare(schedule).funcs
+        for entry in strip_factors(schedule).funcs
     )
 
 

@@ -11,15 +11,15 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import Board
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import offer_first_incumbent, offer_schedule
-from spaces.enumerate.search.judging import (
-    PART,
-    conclude_search,
-    offer_draw_if_none,
-)
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.quick_search import QuickSearch
 from spaces.enumerate.search.runners_up import offer_runners_up
+from spaces.enumerate.search.search_steps import (
+    PART,
+    conclude_search,
+    offer_draw_if_none,
+)
 from spaces.enumerate.search.shares import share_cost
 from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace

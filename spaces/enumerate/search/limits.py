@@ -27,8 +27,8 @@ class Limits:
         seconds: the search ends after this time with the best so far; None for no limit. With a
             limit, the result depends on the machine; without a limit, a seed always gives the same
             stream.
-        structures: the search ends after so many structures with a cost, with the best so far; None
-            for no limit. Unlike a time limit it gives the same result on every machine.
+        structures: the search ends after this many structures with a cost, with the best so far;
+            None for no limit. Unlike a time limit it gives the same result on every machine.
         seed: the seed of all random choices of a strategy.
 
     Raises:

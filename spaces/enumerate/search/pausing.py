@@ -10,11 +10,11 @@ from time import monotonic
 from attrs import define, field
 
 from spaces.cost.model import CostModel
-from spaces.enumerate.search.apart import bare
 from spaces.enumerate.search.events import Done, Event, Found, Improved, Scored
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.search import search
+from spaces.enumerate.search.structure_distance import strip_factors
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import Deadline, OutOfTime, ask_clock, stopping_at
 
@@ -63,7 +63,7 @@ class PausingSearch:
     _thread: threading.Thread | None = field(init=False, default=None, repr=False)
 
     def advance(self, seconds: float, look: Callable[[], None] = lambda: None) -> None:
-        """Lets the search go on for so many seconds, or until it ends.
+        """Lets the search go on for that many seconds, or until it ends.
 
         Args:
             seconds: the time.
@@ -94,7 +94,7 @@ class PausingSearch:
             raise self._error
 
     def _await_rest(self, seconds: float | None) -> bool:
-        """Waits until the thread rests, at most so many seconds; returns whether it does."""
+        """Waits until the thread rests, at most that many seconds; returns whether it does."""
         with self._turn:
             return self._turn.wait_for(lambda: self._rests, seconds)
 
@@ -135,7 +135,11 @@ class PausingSearch:
     def _note(self, event: Event) -> None:
         match event:
             case Improved(best):
-                others = [one for one in self.found if bare(one.schedule) != bare(best.schedule)]
+                others = [
+                    one
+                    for one in self.found
+                    if strip_factors(one.schedule) != strip_factors(best.schedule)
+                ]
                 ranked = heapq.nsmallest(self.limits.top, [best, *others], key=lambda f: f.cost)
                 self.found = tuple(ranked)
             case Scored():

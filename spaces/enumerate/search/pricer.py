@@ -38,7 +38,7 @@ from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 
 NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
-"""Those of a schedule without parameters."""
+"""The numbers of a schedule without parameters."""
 
 REMEMBERED = 1024
 """How many structures keep their costs for the case that the search comes back to them."""
@@ -174,7 +174,9 @@ class Pricer:
         """
         if not np.isfinite(costs).any():
             return costs
-        kept = self._allowed(structure, np.where(self.find_legal(structure, part), costs, np.inf))
+        kept = self._exclude_forbidden(
+            structure, np.where(self.find_legal(structure, part), costs, np.inf)
+        )
         self.board.legal += bool(np.isfinite(kept).any())
         return kept
 
@@ -224,7 +226,7 @@ class Pricer:
             )
             costs = self._costs(batch.at(columns))
             self.board.count(costs)
-            costs = self._allowed(part, np.where(legal, costs, np.inf))
+            costs = self._exclude_forbidden(part, np.where(legal, costs, np.inf))
             index = int(np.argmin(costs))
             if self.space.restricted.predicates and not np.isfinite(costs.flat[index]):
                 yield None  # the predicates refuse all
@@ -239,8 +241,8 @@ class Pricer:
         return read_parts(model, batch.features)
 
     def bound_cost(self, partial: PartialSchedule) -> float:
-        """A cost that no completion of a partial schedule is below; minus infinity if the model
-        knows none.
+        """A lower bound of the cost of all completions of a partial schedule; minus infinity if the
+        model knows none.
         """
         return lower_bound(partial, self.model)
 
@@ -252,8 +254,8 @@ class Pricer:
     def _price(
         self, structure: Structure, part: Pipeline | None, structures: int
     ) -> NDArray[np.float64]:
-        """The costs of the choices of a structure; the funnel counts so many structures. It counts
-        a structure each time, so that a search takes the same way with and without a memory.
+        """The costs of the choices of a structure; the funnel counts that many structures. It
+        counts a structure each time, so that a search takes the same way with and without a memory.
         """
         pipeline = self.space.pipeline if part is None else part
         key = structure.schedule, pipeline, tuple(structure.menus.items())
@@ -284,7 +286,9 @@ class Pricer:
         costs[np.isnan(costs)] = np.inf  # a choice without a cost is useless
         return costs
 
-    def _allowed(self, structure: Structure, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _exclude_forbidden(
+        self, structure: Structure, costs: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """The costs, infinite for choices before the first one that the predicates allow."""
         restricted = self.space.restricted
         if restricted.predicates:

@@ -42,14 +42,14 @@ _COMPOSED: Mapping[str, Strategy] = {
 """Strategies that are made of several."""
 
 
-def _found() -> Iterator[tuple[str, Strategy]]:
+def _find_strategies() -> Iterator[tuple[str, Strategy]]:
     """The ``STRATEGIES`` of each file of the folders of strategies."""
     for folder in (neighbours, papers):
         for of_file in find_in_files(folder, "STRATEGIES"):
             yield from of_file.items()
 
 
-OWN: Mapping[str, Strategy] = MappingProxyType({**_COMPOSED, **dict(_found())})
+OWN: Mapping[str, Strategy] = MappingProxyType({**_COMPOSED, **dict(_find_strategies())})
 """The strategies of the library. Their schedules are legal, so nothing judges them again."""
 
 _strategies = Registry[Strategy](

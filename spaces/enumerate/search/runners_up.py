@@ -13,10 +13,10 @@ from itertools import islice
 from typing import TypeVar
 
 from spaces.cost.model import UncertainModel
-from spaces.enumerate.search.apart import bare
 from spaces.enumerate.search.companions import WORTH, choose_companions
 from spaces.enumerate.search.events import Event, Found
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.structure_distance import strip_factors
 from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
@@ -71,7 +71,7 @@ def _decide(space: ScheduleSpace, schedule: Schedule) -> DecidedSchedule | None:
     """
     if space.has_patterns:
         near = DecidedSchedule.near(space.of_patterns, schedule)
-        if bare(near.schedule) == bare(schedule):
+        if strip_factors(near.schedule) == strip_factors(schedule):
             return near
     try:
         return DecidedSchedule.of(space, schedule)

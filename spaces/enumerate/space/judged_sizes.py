@@ -89,8 +89,8 @@ class JudgedSizes:
         return legal_count(itertools.chain.from_iterable(judged), menus)
 
     def is_legal(self, schedule: Schedule, memo: NestMemo) -> bool:
-        """Whether a schedule is legal at all sizes, for many similar ones: unlike a verdict, the
-        answer does not keep what they have in common alive.
+        """Whether a schedule is legal at all sizes. It suits many similar schedules: unlike a
+        verdict, the answer does not keep what they have in common in memory.
         """
         return all(
             verify(pipeline, schedule, self.device, exact=self.exact, memo=known)

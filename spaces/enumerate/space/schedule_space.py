@@ -49,10 +49,10 @@ class ScheduleSpace(Space):
     Raises:
         EmptySpaceError: the pipeline makes every schedule illegal, for example by contradicting
             estimates.
-        ValueError: the pipeline has no estimate of an output; ``fixed`` has an entry that does not
-            fit a Func of the pipeline, or makes an exact space inexact; ``leave`` names a Func that
-            the pipeline does not have, or one with an entry in ``fixed``; a condition names a
-            feature, Func or loop that does not exist; or ``sizes`` do not fit the outputs.
+        ValueError: the pipeline has no estimate of an output. Or ``fixed`` has an entry that does
+            not fit a Func of the pipeline, or makes an exact space inexact. Or ``leave`` names a
+            Func that the pipeline does not have, or one with an entry in ``fixed``. Or a condition
+            names a feature, Func or loop that does not exist. Or ``sizes`` do not fit the outputs.
         RestrictionSyntaxError: a text in ``where`` is no condition.
         TypeError: ``where`` is no list of conditions and functions, or ``sizes`` no list of
             mappings.

@@ -12,7 +12,7 @@ from attrs import Factory, evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import Device
-from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.argument_checks import check_given
 from spaces.constraints.legality.verdict import Illegal, Verdict
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.enumerate.space.fixed import inexact_in_fixed, mistakes_in_fixed
@@ -123,9 +123,9 @@ class Space(ShowsCard):
 
     @cached_property
     def of_patterns(self) -> Self:
-        """The part of the space in which Funcs have whole patterns of loops: the space itself, or
-        the one with :meth:`Options.medium`, and with clones if it has them, if it decides loops one
-        by one.
+        """The part of the space in which Funcs have whole patterns of loops. If the space decides
+        loops one by one, this is the space of :meth:`Options.medium`, with clones if the space has
+        them; else it is the space itself.
 
         Raises:
             ValueError: a restriction names a loop that no pattern has.

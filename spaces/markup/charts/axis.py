@@ -13,10 +13,10 @@ _WIDE = 4.0
 """Values that lie further apart than this factor are on a logarithmic axis."""
 
 _TICKS = 6
-"""An axis has about so many ticks."""
+"""An axis has about this many ticks."""
 
 _MOST = 8
-"""A logarithmic axis has at most so many."""
+"""A logarithmic axis has at most this many."""
 
 
 @frozen

@@ -16,11 +16,11 @@ _GAP = 7.0
 """Between a point and its name."""
 
 _FAR = (1.0, 2.4, 4.0, 6.5, 9.0)
-"""Names of points that crowd are so many gaps away."""
+"""Names of points that crowd are this many gaps away."""
 
 
 _AWAY = 4.0
-"""A name covers so many more square pixels of points and lines before it takes the next place."""
+"""A name covers this many more square pixels of points and lines before it takes the next place."""
 
 
 @frozen

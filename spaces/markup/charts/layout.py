@@ -21,7 +21,7 @@ _DOT = 4.0
 """The radius of a point."""
 
 _MOST_LOOKED_AT = 250
-"""Names keep away from so many points of each kind; further ones would take long."""
+"""Names keep away from this many points of each kind; further ones would take long."""
 
 _BAR_HIGH, _BAR_NOTED = 26.0, 42.0
 """The room of a bar, and of one with a note."""

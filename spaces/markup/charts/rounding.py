@@ -6,7 +6,7 @@ import math
 
 
 def round_steps(low: float, high: float, count: int) -> list[float]:
-    """About so many multiples of 1, 2 or 5 times a power of ten between two values."""
+    """About that many multiples of 1, 2 or 5 times a power of ten between two values."""
     rough = (high - low) / count
     power = 10.0 ** math.floor(math.log10(rough))
     step = next((factor * power for factor in (1, 2, 5) if factor * power >= rough), 10 * power)

@@ -9,7 +9,7 @@ LEVELS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(plane: Plane, width: int) -> str:
-    """The height of the first line of a chart at so many places from the left; nothing where the
+    """The height of the first line of a chart at that many places from the left; nothing where the
     line is not.
     """
     points = sorted((plane.x.place(x), plane.y.place(y)) for x, y in plane.lines[0].points)

@@ -172,7 +172,7 @@ def scalar_argument(value: ExprLike) -> Expr:
 
 
 def different_calls(functions: Iterable[Function]) -> Iterator[str]:
-    """Sentences about foreign code that two Funcs give other kinds of arguments: one symbol stands
+    """Sentences about foreign code that two Funcs give other kinds of arguments. One symbol stands
     for one function in C, which takes as many arrays and scalars of the same types in each call.
     """
     arrays: dict[str, int] = {}

@@ -58,10 +58,10 @@ def pipeline(
             message for a call that does not (Halide's ``add_requirement``).
 
     Raises:
-        DefinitionError: a Func is undefined; two Funcs, images or parameters share a name; an
+        DefinitionError: a Func is undefined, or two Funcs, images or parameters share a name. Or an
             estimate names no output or image, contradicts ``set_bounds``, or exceeds int32 or any
-            memory; conditions on sizes and Params contradict each other, or multiply to numbers of
-            more than 1024 bits; ``name`` is not a text; or ``estimates`` is not a mapping.
+            memory. Or conditions on sizes and Params contradict each other, or multiply to numbers
+            of more than 1024 bits. Or ``name`` is not a text, or ``estimates`` not a mapping.
     """
     if not isinstance(name, str | None):
         raise DefinitionError(

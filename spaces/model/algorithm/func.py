@@ -176,9 +176,9 @@ class Func:
         """Lets foreign code compute the Func (Halide's ``define_extern``). One call computes a box
         of values; nothing is inlined into it, and it is never inlined or fused.
 
-        A C function takes a pointer to a ``halide_buffer_t`` for each array of each input, and each
-        scalar as its C type, in order, then a pointer for each value of the Func, and returns 0 if
-        it succeeds. A Python callable takes
+        A C function takes the inputs in order: a pointer to a ``halide_buffer_t`` for each array,
+        and each scalar as its C type. Then it takes a pointer for each value of the Func. It
+        returns 0 if it succeeds. A Python callable takes
         :class:`~spaces.model.algorithm.foreign.ForeignArray` records and numbers in the same order,
         and fills the last ones. The arrays of inputs may hold more than the code needs.
 
@@ -189,12 +189,12 @@ class Func:
                 expressions of Params and sizes of images.
             types: the element type, or one for each value of a Tuple.
             vars: the Vars, innermost first.
-            needs: for each Func and image of ``inputs`` the corners of the box that the value at
-                ``vars`` needs: the first and the last coordinate of each dimension, as in
-                ``[(x - 1, x + 1), (y, y)]``. None, or a list that ends before, stands for the
-                element at the same place. A box of values needs the smallest box around those of
-                all its elements. Code that takes whole groups of elements needs the groups:
-                ``(x / 16 * 16, x / 16 * 16 + 15)``.
+            needs: for each Func and image of ``inputs`` the box that the value at ``vars`` needs. A
+                box has the first and the last coordinate of each dimension, as in ``[(x - 1, x +
+                1), (y, y)]``. None, or a list that ends before, stands for the element at the same
+                place. A box of values needs the smallest box around those of all its elements. Code
+                that takes whole groups of elements needs the groups: ``(x / 16 * 16, x / 16 * 16 +
+                15)``.
             cycles: what one element costs, in cycles of one core of a CPU; prices of schedules
                 count it. Without it they assume a default (``Prices.foreign``).
 

@@ -25,12 +25,12 @@ from spaces.model.directives.directive_arguments import Name, loops_and_vars, na
 from spaces.model.directives.loop_directives import LoopDirectives
 from spaces.model.expressions.expr import Expr, ExprLike, Op, constant
 from spaces.model.expressions.types import Bool
+from spaces.model.schedules.argument_checks import check_pipeline, check_schedule
 from spaces.model.schedules.conditions import plain_condition
 from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.derived_schedule import with_derivation
 from spaces.model.schedules.domain_order import Split
-from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.rfactor import parted_splits
 from spaces.model.schedules.schedule import Schedule, Specialization
 from spaces.model.suggestions import suggestion
@@ -83,8 +83,8 @@ class Directives(LoopDirectives, CallDirectives):
     @directive(RFactor)
     def rfactor(self, *pairs: Name | Sequence[tuple[Name, Name]]) -> Self:
         """Reduce in two steps: ``rfactor(r.y, u)``, or ``rfactor([(r.y, u), (r.z, v)])``, makes a
-        Func ``f_intm`` of partial results, with a Var for each of these loops over RVars of the
-        selected update, which then reduces along them only. Both keep the other loops. The new
+        Func ``f_intm`` of partial results. It has a Var for each of these loops over RVars of the
+        selected update. The update then reduces along them only. Both keep the other loops. The new
         Func is selected; its reduction is its ``update(0)``.
         """
         names = tuple(loops_and_vars(pairs))

@@ -34,9 +34,9 @@ def enumerate_edits(
 ) -> Iterator[Edit]:
     """All edits of a well-formed schedule by [TOY]'s transformers, always in the same order.
 
-    Edits that could only be illegal are left out: splits by no less than a known extent, vectors
-    and unrolled loops of unknown extent, concurrent loops over RVars or between the storage and
-    the computation of a Func.
+    Edits that could only be illegal are left out. These are splits by a known extent or more,
+    vectors and unrolled loops of unknown extent, and concurrent loops over RVars or between the
+    storage and the computation of a Func.
 
     Args:
         pipeline: the pipeline.

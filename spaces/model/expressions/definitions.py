@@ -44,9 +44,9 @@ it also checks the condition (module ``required``).
 """
 
 FOREIGN = "foreign"
-"""The value that foreign code computes: its operands are the name of the code, the number of the
-component, what an element costs (0 if nothing is stated), and the arguments of the code: reads of
-all that it needs, and scalars, which read nothing.
+"""The value that foreign code computes. Its operands are the name of the code, the number of the
+component, what an element costs (0 if nothing is stated), and the arguments of the code. Arguments
+are reads of all that the code needs, and scalars, which read nothing.
 """
 
 UNDEFINED = "undef"

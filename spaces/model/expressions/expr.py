@@ -1,9 +1,9 @@
 """Expressions: the one small language of algorithms, loop bounds, formulas and rules.
 
-Every node is immutable and *interned*: building the same expression twice gives the same object,
-so equality of structure is identity, shared subexpressions stay shared, and a visitor may memoize
-on the node. ``a == b`` builds a comparison, as in Halide; the truth value of that comparison in
-Python (as needed by sets, dicts and record equality) is whether the two are the same expression.
+Every node is immutable and *interned*: building the same expression twice gives the same object. So
+equality of structure is identity, shared subexpressions stay shared, and a visitor may memoize on
+the node. ``a == b`` builds a comparison, as in Halide; the truth value of that comparison in Python
+(as needed by sets, dicts and record equality) is whether the two are the same expression.
 """
 
 from __future__ import annotations
@@ -635,7 +635,7 @@ def cast(to: Type | str, value: ExprLike) -> Expr:
 
 
 _NODES_A_LOOK = 128
-"""A walk asks the clock once for so many nodes."""
+"""A walk asks the clock once for this many nodes."""
 
 
 def walk(*roots: Expr, known: Container[Expr] = ()) -> Iterator[Expr]:

@@ -3,8 +3,8 @@
 The reference and compiled code give the same bits, since each operation has one defined result.
 Tests measure the errors over these ranges: ``fast_exp`` 3e-7 relative for arguments from -87 to 88
 (below, it gives 0; above, infinity); ``fast_log`` 4e-7, relative or absolute, for positive normal
-numbers; ``fast_pow`` the errors of both together; ``fast_sin`` and ``fast_cos`` 3e-7 absolute for
-magnitudes up to 1000.
+numbers. ``fast_pow`` has the errors of both together. ``fast_sin`` and ``fast_cos`` have 3e-7
+absolute for magnitudes up to 1000.
 """
 
 from __future__ import annotations

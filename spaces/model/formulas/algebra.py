@@ -40,8 +40,8 @@ class FormulaError(TypeError):
 @frozen
 class Reading(Generic[T]):
     """How to read a formula: literals, conversions, and one function for each operator. A reading
-    with ``real``, for literals of floats, reads formulas of floats, too; one with ``floats``
-    reads whole numbers that are made from floats: it has the value of a node from those of its
+    with ``real``, for literals of floats, reads formulas of floats, too. One with ``floats`` reads
+    whole numbers that are made from floats: ``floats`` gives the value of a node from those of its
     operands.
     """
 

@@ -27,7 +27,7 @@ LANES = 4
 
 
 def declarations(lanes: int) -> str:
-    """The functions of LLVM that the instructions on so many lanes call."""
+    """The functions of LLVM that the instructions on that many lanes call."""
     whole, real = _type(NUMBER, lanes), _type(REAL, lanes)
     of_whole, of_real = _suffix(NUMBER, lanes), _suffix(REAL, lanes)
     return "".join(
@@ -189,10 +189,9 @@ class Instructions:
         return self._turned("sitofp", a, REAL) if self.lanes == 1 else self._real_lanes(a)
 
     def _real_lanes(self, a: Operand) -> Operand:
-        """Numbers as doubles. Most vector units lack the instruction, so small numbers become the
-        low bits of a double, and of others both halves become the low
-        bits of a double of known exponent: the high one at 2**84, the low one at 2**52. Only the
-        sum of both rounds.
+        """Numbers as doubles. Most vector units lack the instruction. So small numbers become the
+        low bits of a double. Of other numbers each half becomes the low bits of a double of known
+        exponent: the high one at 2**84, the low one at 2**52. Only the sum of both rounds.
         """
         if a.is_exact_real:
             shifted = self._turned("bitcast", self._binary("add", a, _BITS_OF_SHIFT), REAL)

@@ -1,8 +1,8 @@
 """Reads formulas as machine code: loops over a lattice of values, compiled by LLVM.
 
 The values are arrays that broadcast together, such as the open mesh of a lattice of tile sizes. A
-part of a formula that varies along some axes only is computed in loops over these axes, once for
-each of their values, and kept in a table; so the loops over the whole lattice have little to do.
+part of a formula may vary along some axes only. Loops over these axes compute it once for each of
+their values and keep it in a table. So the loops over the whole lattice have little to do.
 
 Results equal those of :data:`~spaces.model.formulas.algebra.ARRAYS`, bit for bit. Numbers are int64
 here as there and wrap beyond it. A constant part (of literals and sizes) beyond int64 has no

@@ -35,9 +35,9 @@ from spaces.model.formulas.float_values import (
 )
 from spaces.model.formulas.interval import UNBOUNDED, Interval
 from spaces.model.formulas.interval_operators import OPERATORS, OperatorIntervals, magnitude
+from spaces.model.formulas.narrowing import narrowed
 from spaces.model.formulas.polynomial import Monomial, Polynomial
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.formulas.widened import narrowed
 
 
 class UnboundedError(ValueError):

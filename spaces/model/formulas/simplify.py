@@ -36,9 +36,9 @@ from spaces.model.formulas.extremes import (
 from spaces.model.formulas.float_quotients import float_quotient, whole_quotient
 from spaces.model.formulas.float_values import float_literal
 from spaces.model.formulas.known_forms import KnownForms
+from spaces.model.formulas.narrowing import wrapped
 from spaces.model.formulas.polynomial import Polynomial, multiples
 from spaces.model.formulas.variable_ranges import VariableRanges
-from spaces.model.formulas.widened import wrapped
 
 _ORDERED: dict[str, Callable[[Polynomial, Polynomial], tuple[Polynomial, Polynomial, int]]] = {
     # For each comparison: (lesser side, greater side, minimum gap) if it holds ("eq": if it fails).
@@ -83,7 +83,7 @@ class Simplifier(VariableRanges):
     results of other simplifiers with the same limits; those of inner ones are their own.
     """
 
-    _settled: dict[str, Const] = field(factory=dict)
+    _fixed: dict[str, Const] = field(factory=dict)
     _shared: KnownForms | None = None
     _done: dict[Expr, Expr] = field(init=False, factory=dict)
     _polynomials: dict[Expr, Polynomial] = field(init=False, factory=dict)
@@ -92,14 +92,14 @@ class Simplifier(VariableRanges):
         """A simplifier with new limits for one variable. It asks this simplifier about expressions
         without the variable; assume nothing more here afterwards.
         """
-        inner = Simplifier(dict(self._ranges), self, name, dict(self._settled))
+        inner = Simplifier(dict(self._ranges), self, name, dict(self._fixed))
         inner.assume(name, low, high)
         return inner
 
-    def settle(self, name: str, value: Const) -> None:
+    def fix_value(self, name: str, value: Const) -> None:
         """Replaces an int32 variable by ``value`` in all later results."""
         self.assume(name, value, value)
-        self._settled[name] = value
+        self._fixed[name] = value
         self._done.clear()
         self._polynomials.clear()
 
@@ -166,7 +166,7 @@ class Simplifier(VariableRanges):
         return rebuilt if literal is None else literal
 
     def _leaf(self, node: Expr) -> Expr:
-        return self._settled.get(node.name, node) if isinstance(node, Variable) else node
+        return self._fixed.get(node.name, node) if isinstance(node, Variable) else node
 
     def normal(self, form: Polynomial) -> Expr:
         """A normal form as an expression; the simplifier remembers that this is its normal form."""

@@ -1,8 +1,8 @@
 """Bounds inference: for each computed Func its site, its boxes and its loops [RK13 4.2].
 
-Works consumers first. The box that a Func must provide at its compute level is the union, over
-the stages that read it, of the intervals of the coordinates they read while all loops inside that
-level range over their bounds.
+Works consumers first. The box that a Func must provide at its compute level is a union over the
+stages that read it. Each stage adds the intervals of the coordinates that it reads while all loops
+inside that level range over their bounds.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Bounds:
         self.given = self.pipeline
         self.simplify = Simplifier(shared=None if self.memo is None else self.memo.forms)
         for name, value in self.sizes.items():
-            self.simplify.settle(name, constant(value, Int32))
+            self.simplify.fix_value(name, constant(value, Int32))
         self.pipeline = derived(self.given, self.schedule)
         self.levels = Levels(self.pipeline, self.schedule)
         self.values = ValueBounds(self.pipeline, self.assumptions)
@@ -146,7 +146,8 @@ class Bounds:
     @cached_property
     def hoisted(self) -> dict[str, tuple[Expr, ...]]:
         """The extents of the memory of each Func that is hoisted out of loops: the most that it
-        takes in any of their iterations. Where none is known, as many as in each, whatever it is.
+        takes in any of their iterations. Where no such limit is known, the extents in one
+        iteration.
         """
         return {
             name: self._hoisted_extents(name, allocation.extents)
@@ -347,8 +348,8 @@ class Bounds:
             self._number(group, self.memo)
 
     def _number(self, group: tuple[str, ...], memo: KnownBounds) -> None:
-        """New numbers for the placements of Funcs whose loops are fused now: those of all of them
-        before say what the loops are.
+        """New numbers for the placements of Funcs whose loops are fused now. The numbers that all
+        of them had before determine the loops.
         """
         before = tuple((name, self.numbers[name]) for name in group)
         for name in group:

@@ -43,10 +43,10 @@ _LONGEST = 120
 class CanonicalForm:
     """A schedule up to the names of its loops.
 
-    Two schedules of a pipeline have equal forms exactly if they differ at most in the names of
-    loops that directives made, in the order of directives for different loops and of derivations
-    with the same result, and in defaults written out. Tails count as written: what
-    ``TailStrategy::Auto`` means depends on factors.
+    Two schedules of a pipeline have equal forms exactly if some differences are all that tells them
+    apart. These are the names of loops that directives made, the order of directives for different
+    loops, the order of derivations with the same result, and defaults written out. Tails count as
+    written: what ``TailStrategy::Auto`` means depends on factors.
 
     Attributes:
         derivations: the derivations, as text, sorted.

@@ -27,8 +27,8 @@ from spaces.model.nest.placement import Placement
 from spaces.model.nest.ring_buffer import ring_slot
 from spaces.model.nest.traversal import Guard, LoopVar
 from spaces.model.recursion import in_one_chunk, nesting
+from spaces.model.schedules.argument_checks import check_pipeline, check_schedule
 from spaces.model.schedules.fused_groups import Fused
-from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import Path
 from spaces.model.schedules.schedule import MemoryType, Schedule, StageOf
 from spaces.model.showing import shown, shown_card
@@ -206,9 +206,9 @@ def _tidied(value: Expr, simplify: Simplifier) -> Expr:
 
 def _memo_key(bounds: Bounds, func: str) -> tuple[Expr, ...]:
     """The numbers that decide the values of a Func in a visit of its compute level, if it reads no
-    images: the Params and sizes in its definition and in those of the Funcs that it reads; the box
-    that is required, which decides what is computed; and the box that is stored, which decides
-    where each value lies. Numbers that are always the same are left out.
+    images. They are the Params and sizes in its definition and in those of the Funcs that it reads,
+    and two boxes. The required box decides what is computed, the stored box where each value lies.
+    Numbers that are always the same are left out.
     """
     storage, placement = bounds.allocations[func], bounds.placements[func]
     ends = (end for side in placement.required for end in (side.min, side.max))

@@ -41,8 +41,8 @@ _MOST_SIGNS = 5
 def needed_ranges(
     pipeline: Pipeline, sizes: Mapping[str, int]
 ) -> dict[str, tuple[ValueRange, ...]]:
-    """For the outputs and images that something is known of, the coordinates that are needed along
-    each dimension at these sizes; some sizes may be unknown.
+    """The coordinates that are needed along each dimension at these sizes, for each output and
+    image for which some are known. Some sizes may be unknown.
 
     An output needs itself, what other outputs read of it, and the places that its updates write.
     """

@@ -41,8 +41,8 @@ class Reads:
 
     Attributes:
         windows: by Func or image, for each of its dimensions the distinct windows along it.
-        forms: the normal forms of all coordinates, and of what they are made of, that mention the
-            stage's own Vars or RVars, where nothing that a schedule or a call promises makes them
+        forms: the normal forms of all coordinates, and of their parts, that mention the stage's own
+            Vars or RVars. Only those are here that no promise of a schedule or a call makes
             simpler.
         at_values: the Funcs and images that it reads at coordinates which are values themselves.
     """

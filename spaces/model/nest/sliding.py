@@ -112,7 +112,7 @@ def _moves(interval: Interval, loop: LoopVar) -> bool:
 
 
 def _later(interval: Interval, window: Slide, simplify: Simplifier) -> Interval:
-    """What an iteration that is not the first still has to compute after all before it."""
+    """What an iteration other than the first has to compute beyond what earlier ones computed."""
     low, high, loop = interval.min, interval.max, window.loop
     if low is None or high is None:
         return interval
@@ -147,8 +147,8 @@ def _known_to_be(condition: Expr, value: bool, expr: Expr) -> Expr:
 def _live(window: Slide, whole: Interval, later: Interval, simplify: Simplifier) -> Interval:
     """All that an iteration reads or computes: ``whole`` in the first, ``later`` after it.
 
-    Tiles of a window that moves up reach no lower from a later first value, whatever their tails;
-    so its lower end is that of ``whole``, and of one that moves down the upper end.
+    Tiles of a window that moves up reach no lower from a later first value, whatever their tails.
+    So its lower end is that of ``whole``. Where a window moves down, its upper end is.
     """
     both = union(whole, later)
     if both.min is None or both.max is None:
@@ -169,9 +169,9 @@ def _least_folds(
 ) -> tuple[Expr, ...]:
     """For each dimension ``asked`` for the fewest values whose storage may be reused in a circle.
 
-    That is the window of one iteration, unless a window slides along another dimension and this
-    one moves inside that loop: then what the next round reads again would be overwritten, and
-    everything stored must be kept.
+    That is the window of one iteration, unless a window slides along another dimension and this one
+    moves inside that loop. Then the storage keeps everything: else values that the next round reads
+    again would be overwritten.
     """
     least = []
     for name, window, total in zip(function.args, live, stored, strict=True):
@@ -223,9 +223,9 @@ def _folds(
     around: tuple[LoopVar, ...],
     simplify: Simplifier,
 ) -> tuple[Expr | None, ...]:
-    """The fold factor asked for; else, for a sliding dimension, the least one if it saves and is
-    the same for all sizes and in all iterations ``around`` the storage: of others proofs decide
-    little.
+    """The fold factor asked for; else, for a sliding dimension, the least one if it saves memory
+    and is the same for all sizes and in all iterations ``around`` the storage. Proofs decide little
+    about other factors.
     """
     loops = {loop.var.name for loop in around}
     asked = {f.dimension: factor_expr(f.factor) for f in schedule.folds}

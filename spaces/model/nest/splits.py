@@ -23,13 +23,14 @@ class OrderError(ValueError):
 
 @frozen
 class Step:
-    """A split or fuse with the ranges, (min, extent), its loops had when it was applied: of a split
-    the loop it takes and the two it gives, of a fuse the inner and the outer one it takes.
+    """A split or fuse with the ranges, (min, extent), that its loops had when it was applied. For a
+    split these are the loop that it takes and the two that it gives, for a fuse the inner and the
+    outer loop that it takes.
 
     ``dimension`` is the Var or RVar that is split, or empty where a loop made from one is. A tail
-    is dropped where the factor divides the extent. Of a split whose numbers are open, ``dropped``
-    is the condition for it if it matters: if one of the two loops is split again, its rounds may go
-    beyond what the tail would keep them in.
+    is dropped where the factor divides the extent. For a split whose numbers are open, ``dropped``
+    is the condition for that. It is there only if it matters: if one of the two loops is split
+    again, its rounds may go beyond the limits of the tail.
     """
 
     record: Split | Fuse

@@ -20,10 +20,10 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.nest.kind_styles import KIND_STYLES
 from spaces.model.recursion import deeper, nesting
+from spaces.model.schedules.argument_checks import check_pipeline, check_schedule
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.fused_groups import Fused, in_turn, turns
-from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.levels import LevelError, Levels
 from spaces.model.schedules.schedule import LoopLevel, Schedule, StageOf
 from spaces.model.showing import MOST_LINES, few_lines

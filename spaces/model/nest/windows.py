@@ -1,10 +1,10 @@
 """Which loops slide a window.
 
 An iteration computes only what the iteration before it did not require. So a window slides along a
-loop only where the iteration before required all that is left out, which is shown for each: the
-loops inside run through the same iterations there, because their ranges do not depend on the loop;
-the box there is the same but for the one dimension that slides; and along that one neither end ever
-moves back. A window may slide upwards or downwards.
+loop only where the iteration before required all that is left out. Three facts show this for each
+window. The loops inside run through the same iterations there, because their ranges do not depend
+on the loop. The box there is the same but for the one dimension that slides. And along that
+dimension neither end ever moves back. A window may slide upwards or downwards.
 
 Tiles of a pure Func may compute more than the new values: they may repeat an old value, or compute
 a later one early. Tiles of a Func with updates may not, because the values would start again or be

@@ -447,4 +447,4 @@ def _limit(simplify: Simplifier, difference: Expr) -> None:
             high = most if high is None else simplify(fn.min(high, most))
         simplify.assume(name, low, high)
         if isinstance(low, Const) and low is high:
-            simplify.settle(name, low)
+            simplify.fix_value(name, low)

@@ -56,7 +56,7 @@ class Reader(ArgumentReader):
         for word in parsed.unread:
             self.unread.add(self.func_name(word))
         schedule = self.directives.schedule
-        schedule = schedule.with_funcs(map(self.settled, schedule.funcs))
+        schedule = schedule.with_funcs(map(self.resolve_outermost, schedule.funcs))
         known = {entry.name for entry in schedule.funcs}
         if self.mistakes and not (self.unread and self.unread <= known):
             # The reader knows nothing else about the Funcs of these statements.
@@ -247,7 +247,7 @@ class Reader(ArgumentReader):
         rvars = tuple(r.name for s in stages if len(s.rvars) == 1 for r in s.rvars)
         return (name, self.loop(args[1], rvars))
 
-    def settled(self, entry: FuncSchedule) -> FuncSchedule:
+    def resolve_outermost(self, entry: FuncSchedule) -> FuncSchedule:
         """The entry of a Func with levels in place of ``Var::outermost()``."""
         compute, store, hoist = entry.compute, entry.store, entry.hoist
         # Storage at the compute level: report a mistake in the level once.

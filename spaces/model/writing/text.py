@@ -13,10 +13,10 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.declaration import DIRECTIVES, ArgumentKind, Kinds
 from spaces.model.directives.directives import schedule as directives_on
 from spaces.model.expressions.expr import Expr
+from spaces.model.schedules.argument_checks import check_pipeline, check_schedule
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.conditions import format_condition
 from spaces.model.schedules.domain_order import OrderedLoop
-from spaces.model.schedules.given import check_pipeline, check_schedule
 from spaces.model.schedules.schedule import Schedule, StageOf
 from spaces.model.text_limits import LONGEST_WORD
 from spaces.model.writing.calls import KIND_DIRECTIVES, Argument, DirectiveCall

@@ -22,10 +22,10 @@ _FOUND = Look("found", BLUE, "square")
 _BY_HAND = Look("by hand", ORANGE, "square")
 
 _BESIDE = 3
-"""So many schedules by hand have a line."""
+"""How many schedules by hand have a line."""
 
 _BARS = 10
-"""So many of the schedules that were found have a bar; all by hand have one."""
+"""How many of the schedules that were found have a bar; all by hand have one."""
 
 
 class SearchPlotKind(StrEnum):

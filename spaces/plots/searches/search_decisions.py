@@ -10,7 +10,7 @@ from spaces.plots.decisions import DecisionTable, RankedSchedule, RankingWords, 
 from spaces.plots.searches.search_record import SearchRecord
 
 MOST_PASSED = 60
-"""The table has so many of the schedules that were the cheapest for a while, the last ones."""
+"""How many of the schedules that were the cheapest for a while the table has, the last ones."""
 
 BY_COST = RankingWords(
     quantity="cost",

@@ -14,7 +14,7 @@ from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.features.extraction import FeatureMemo
-from spaces.cost.learned.inputs import INPUTS_OF, Floats, compressed, table
+from spaces.cost.learned.inputs import INPUTS_OF, Floats, compress, table
 from spaces.cost.measurer import RunOutcome
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
@@ -151,8 +151,8 @@ def examples(
         found.append(
             TrainingExample(
                 one.subject,
-                compressed(np.concatenate([table(s.algorithm, ()) for s in stages])),
-                compressed(np.concatenate([table(s.schedule, ()) for s in stages])),
+                compress(np.concatenate([table(s.algorithm, ()) for s in stages])),
+                compress(np.concatenate([table(s.schedule, ()) for s in stages])),
                 np.concatenate([table(s.terms, ()) for s in stages]),
                 one.seconds,
                 float(reuse.cost(batch)),

@@ -32,13 +32,13 @@ AS_PRICED = Look("as priced, by the median trial", GRAY, "line")
 TIME = "time of a run, ms"
 
 MOST_DOTS = 600
-"""A chart has so many points of a kind at most; of more it shows every n-th."""
+"""The most points of one kind in a chart. If there are more, it shows every n-th."""
 
 _GIVEN = 3
-"""So many schedules that were there before have a line."""
+"""The most lines of schedules that were given."""
 
 _HINTS = 200
-"""So many points of a kind say what they are when a reader points at them."""
+"""Up to this many points of one kind, each says what it is when a reader points at it."""
 
 
 def trials_chart(points: Sequence[ProgressPoint]) -> Plane | None:
@@ -108,7 +108,9 @@ def _dots(
     x: Callable[[ProgressPoint], float],
     y: Callable[[ProgressPoint], float],
 ) -> tuple[Dot, ...]:
-    """Points that say what they are; every n-th of too many, and silent ones of many."""
+    """Points that say what they are, if they are few. Many have no text, and of too many only every
+    n-th is drawn.
+    """
     hinted = len(points) <= _HINTS
     some = points[:: stride(len(points), MOST_DOTS)]
     return tuple(Dot(x(one), y(one), "", _about(one) if hinted else "") for one in some)
@@ -175,7 +177,7 @@ def _priced(one: Prediction) -> str:
 
 
 def _price_line(scale: float, x: Axis, y: Axis) -> tuple[ChartLine, ...]:
-    """The line on which times are as prices say, as far as it lies in the plane."""
+    """The line on which times are in proportion to prices, as far as it lies in the plane."""
     left, right = max(x.low, y.low / scale), min(x.high, y.high / scale)
     if not left < right:
         return ()

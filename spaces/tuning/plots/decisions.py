@@ -7,7 +7,7 @@ from spaces.tuning.plots.study_record import StudyRecord
 from spaces.tuning.sources import START
 
 MOST_TRIALS = 1500
-"""The table has so many of the fastest trials; reading one takes about a millisecond."""
+"""How many of the fastest trials the table has; reading one takes about a millisecond."""
 
 BY_TIME = RankingWords(
     quantity="time of a run",

@@ -13,16 +13,16 @@ from spaces.tuning.plots.decisions import study_decisions
 from spaces.tuning.plots.study_record import StudyRecord
 
 MOST_ODD = 5
-"""So many odd trials are named."""
+"""How many odd trials are named."""
 
 _LEAST_ODD = 1.25
 """A trial that is wrong by less than this factor is not odd."""
 
 _SPREADS = 3.0
-"""An odd trial is wrong by more than so many times the usual error."""
+"""An odd trial is wrong by more than this many times the usual error."""
 
 _REASONS = 2
-"""So many decisions of an odd trial are named."""
+"""How many decisions of an odd trial are named."""
 
 _RARE = 0.2
 """A decision is rare if fewer of the trials share it."""
@@ -54,8 +54,8 @@ class OddPrediction:
 
     Attributes:
         prediction: the trial.
-        rare: what it decides and few others do, the rarest first, with the share of all trials that
-            do the same.
+        rare: its decisions that few other trials share, the rarest first, each with the share of
+            all trials that have it.
     """
 
     prediction: Prediction
@@ -132,7 +132,9 @@ def _is_price(cost: float | None) -> bool:
 
 
 def _rare(row: int, table: DecisionTable) -> tuple[tuple[ScheduleDecision, Decided, float], ...]:
-    """What a row of the table decides and few others do; nothing of a trial without a row."""
+    """The decisions of a row of the table that few other rows share; nothing if the trial has no
+    row.
+    """
     count = len(table.rows)
     if row >= count:
         return ()

@@ -33,8 +33,8 @@ def study_progress(record: StudyRecord) -> tuple[ProgressPoint, ...]:
     """All results, in the order in which they came.
 
     The fastest schedule is chosen as everywhere, by the upper end of its interval. ``best`` never
-    rises, and ends at the time of the fastest trial: where a later choice turned out to be slower
-    than an earlier one seemed, the earlier one counts as no faster.
+    rises, and ends at the time of the fastest trial. Where a later choice turned out to be slower
+    than an earlier one seemed, the earlier one counts as no faster than the later.
     """
     ordered = in_order_of_results(record, record.trials)
     bests = _best_times(record, ordered)

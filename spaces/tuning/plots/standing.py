@@ -12,7 +12,7 @@ from spaces.tuning.sources import REFERENCE, START
 from spaces.tuning.trial import Trial
 
 MOST_GIVEN = 3
-"""So many schedules by hand are shown, the fastest ones."""
+"""How many schedules by hand are shown, the fastest ones."""
 
 
 @frozen

@@ -50,8 +50,8 @@ class StudyRecord:
 
     def milliseconds(self, trial: Trial) -> float:
         """The time of a run of a trial: its ratio times the median time of the reference in the
-        whole study, so that a moment in which the machine was slow does not count. Infinite
-        without times.
+        whole study. So a moment in which the machine was slow does not count. Infinite without
+        times.
         """
         return trial.ratio * (self.reference_seconds or 1.0) * 1e3
 

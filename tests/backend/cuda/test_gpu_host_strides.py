@@ -35,7 +35,7 @@ from spaces.backend.ir.node import walk_nodes
 from spaces.backend.llvm.runtime.pools import default_pool
 from spaces.backend.reference import evaluate
 from tests.backend.strided_arrays import UNTOUCHED, Layout, layouts
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y, C = Var("x"), Var("y"), Var("c")
 GRID = "gpu_tile(x, y, xi, yi, 8, 8, TailStrategy::GuardWithIf);"

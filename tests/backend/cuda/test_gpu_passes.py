@@ -40,7 +40,7 @@ from tests.differential.gpu_schedules import gpu_schedule
 from tests.differential.oracle import Oracle
 from tests.differential.pipelines import KINDS
 from tests.differential.subjects import EXACT, ODD, Subject, subject
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 

@@ -20,7 +20,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import evaluate as number
 from spaces.model.schedules.schedule import Schedule
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
-from tests.examples import examples
+from tests.draw_counts import examples
 
 IMAGE = np.random.default_rng(0).integers(-1000, 1000, (60, 220), dtype=np.int32)
 PLACE = ((-70, 220), (-30, 60))

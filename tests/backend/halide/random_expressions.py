@@ -1,7 +1,7 @@
 """Random expressions over every element type, with values that Halide defines.
 
 Halide leaves overflow of signed 32 and 64 bit arithmetic and casts of floats out of range
-undefined, and simplifies floats as if none were NaN (``a % a`` is 0, also where ``a`` is 0); the
+undefined. It simplifies floats as if none were NaN (``a % a`` is 0, also where ``a`` is 0). The
 expressions carry a bound on their magnitude and stay clear of all three.
 """
 

@@ -41,8 +41,8 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.backend.halide.peer import assert_agrees, assert_same_bits, bridge
 from tests.backend.halide.random_expressions import SIZE, expressions, image_limit
-from tests.examples import examples
-from tests.strategies import schedules, stencil_pipelines
+from tests.draw_counts import examples
+from tests.drawn_pipelines import schedules, stencil_pipelines
 
 CUDA, STRICT, build = bridge.CUDA, bridge.STRICT, bridge.build
 
@@ -185,9 +185,9 @@ def test_random_stencils_and_schedules(data: st.DataObject) -> None:
     chosen = data.draw(schedules(built))
     values = [f.stages[0].values[0] for f in built.functions]
     if any(isinstance(node, Op) and node.name == "max" for node in walk(*values)):
-        # A bug of Halide 21: if a producer is stored outside of the loop it is computed in, and a
-        # consumer reads it at a clamped coordinate of that loop, Halide never computes its first
-        # rows.
+        # A bug of Halide 21. A producer is stored outside of the loop it is computed in, and a
+        # consumer reads it at a clamped coordinate of that loop. Halide then never computes its
+        # first rows.
         chosen = without_sliding(chosen)
     inputs = {"input": np.random.default_rng(1).integers(-9, 9, (700, 700), np.int32)}
     sizes: dict[str, tuple[int | tuple[int, int], ...]] = {

@@ -38,7 +38,7 @@ from spaces.model.expressions.types import (
     UInt64,
 )  # fmt: skip
 from tests.backend.halide.peer import bridge
-from tests.examples import some
+from tests.draw_counts import some
 
 X = Var("x")
 P, Q = Param(Int32, "p", 2), Param(Int32, "q", 2).set_range(0, 3)

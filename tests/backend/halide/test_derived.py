@@ -25,7 +25,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Int16, Int32, UInt8
 from tests.backend.halide.peer import bridge
-from tests.examples import every, is_thorough
+from tests.draw_counts import every, is_thorough
 from tests.model.schedules.test_derive import TEXTS, diamond
 from tests.model.schedules.test_rfactor import reduced
 

@@ -16,8 +16,8 @@ from spaces.backend.halide.errors import LoweringError
 from spaces.model.expressions.definitions import RANDOM, REQUIRE
 from tests.backend.halide.peer import bridge
 from tests.backend.test_every_operator import ROUNDED, SIZE, X, assert_same, inputs, read, value
+from tests.draw_counts import examples
 from tests.every_operator import OPERATORS, Form, some
-from tests.examples import examples
 
 COMPARED = tuple(
     name for name in OPERATORS if name not in (*RANDOM, REQUIRE) and not name.startswith("fast_")

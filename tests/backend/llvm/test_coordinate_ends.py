@@ -17,7 +17,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.expr import Expr
 from spaces.model.expressions.types import Int32
-from tests.examples import some
+from tests.draw_counts import some
 
 X = Var("x")
 LEAST, MOST = Int32.min_value, Int32.max_value

@@ -53,7 +53,7 @@ from spaces.model.expressions.expr import Variable, logical
 from spaces.model.expressions.types import Bool, Type
 from spaces.model.formulas import algebra
 from spaces.model.formulas.widths import MOST_BITS, is_too_wide, width
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X = Var("x")
 TYPES = {"q": Int32, "n": Int32, "b": Int8, "u": UInt32, "w": Int64, "v": UInt64, "t": Bool}

@@ -13,7 +13,7 @@ from spaces import Bool, Expr, Float32, Int16, Int32, UInt8, cast, clamp, max, m
 from spaces.backend.arithmetic import OPERATORS, convert
 from spaces.backend.llvm.float_ranges import FloatRange, float_range
 from spaces.model.expressions.expr import Cast, Const, Op, Variable, constant, walk
-from tests.examples import examples
+from tests.draw_counts import examples
 
 V, B = Variable(Float32, "v"), Variable(UInt8, "b")
 CLAMPED = clamp(V, 0.0, 255.0)

@@ -13,7 +13,7 @@ from spaces import AccessMode, FloatMode, compile_cpu_unchecked, loop_nest
 from spaces.backend.llvm import statements
 from spaces.backend.llvm.codegen import llvm_module
 from spaces.backend.lowering.cpu.passes import lower
-from tests.examples import some
+from tests.draw_counts import some
 
 LONG = 32
 

@@ -11,7 +11,7 @@ from spaces import Func, ImageParam, Int8, Int16, Int32, UInt8, UInt16, UInt32, 
 from spaces.backend.compile import compile_cpu
 from spaces.model.expressions.expr import cast, constant
 from spaces.model.expressions.types import Type
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X = Var("x")
 NARROW, WIDE = (Int8, UInt8, Int16, UInt16), (Int16, UInt16, Int32, UInt32)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spaces.backend.llvm.runtime.pools import ThreadPool
 from tests.backend.llvm.loop_bodies import BODY, closure_over, par_for
-from tests.examples import examples
+from tests.draw_counts import examples
 
 
 @pytest.fixture(scope="module", params=[1, 2, 5])

@@ -1,7 +1,7 @@
 """Runs a loop program one statement at a time, in plain Python: the oracle of the lowering passes.
 
 Every access must be inside its buffer: within the extents of an allocation, or after flattening
-within the product of its sizes; in an array of the caller, at one of its places.
+within the product of its sizes. In an array of the caller, it must be at one of its places.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from spaces.model.expressions.message import Message, text
 from spaces.model.schedules.schedule import AUTO_STACK_BYTES
 from tests.backend.counted_memory import CountedMemory
 from tests.backend.lowering.program_interpreter import run_program
-from tests.examples import examples
+from tests.draw_counts import examples
 
 VAR, AROUND, ONCE = (Variable(Int32, name) for name in ("i", "j", "k"))
 N, M = Variable(Int32, "n"), Variable(Int32, "m")

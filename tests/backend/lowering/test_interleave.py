@@ -14,13 +14,13 @@ from spaces.backend.ir.statements import Block, If, Store
 from spaces.backend.ir.vectors import Broadcast, Load, MaskedLoad, Ramp, Shuffle
 from spaces.backend.lowering.analyses.linear import origin_of
 from spaces.backend.lowering.cpu.interleave import interleave
-from spaces.backend.lowering.cpu.passes import lower
-from spaces.backend.lowering.cpu.turns import (
+from spaces.backend.lowering.cpu.interleaved_vectors import (
     choose_interleaving,
     interleaved,
     lanes_of_class,
     period_of,
 )
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -33,7 +33,7 @@ from spaces.model.expressions.types import Bool, Int32, UInt8, UInt16
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.writing.text import parse_schedule
 from tests.backend.lowering.program_interpreter import run_program
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 BEGIN = Variable(Int32, "i")

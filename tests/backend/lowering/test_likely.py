@@ -27,7 +27,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.writing.text import parse_schedule
 from tests.differential.quick_code import quick_code
-from tests.examples import some
+from tests.draw_counts import some
 
 X, Y = Var("x"), Var("y")
 INPUT, LUT = ImageParam(Int32, 2, "input"), ImageParam(Int32, 1, "lut")

@@ -22,8 +22,8 @@ from tests.backend.cpu_runs import Ranges, buffer_sizes
 from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.lowering.expression_interpreter import Cells
 from tests.backend.lowering.program_interpreter import run_program
-from tests.examples import examples
-from tests.strategies import stencil_pipelines
+from tests.draw_counts import examples
+from tests.drawn_pipelines import stencil_pipelines
 
 VAR, N, ZERO = Variable(Int32, "i"), Variable(Int32, "n"), constant(0, Int32)
 STORE = Store("out", ZERO, N)

@@ -13,7 +13,7 @@ from spaces.backend.lowering.passes import START
 from tests.backend.lowering.loop_programs import TIMES, Draw
 from tests.backend.lowering.placed_arrays import Arrays, outcome, spread
 from tests.differential.subjects import Ranges
-from tests.examples import some
+from tests.draw_counts import some
 
 PROGRAMS = 15
 """The number of programs for each seed."""

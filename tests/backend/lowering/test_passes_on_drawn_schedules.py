@@ -23,7 +23,7 @@ from tests.differential.oracle import Oracle
 from tests.differential.pipelines import KINDS
 from tests.differential.schedules import cpu_schedule
 from tests.differential.subjects import EXACT, ODD, subject
-from tests.examples import examples
+from tests.draw_counts import examples
 
 SCHEDULES = examples(4, fewest=1)
 """The number of schedules for each pipeline."""

@@ -29,7 +29,7 @@ from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
 from tests.backend.cuda.test_gpu_barriers import crossing, in_rows, in_tiles
 from tests.backend.cuda.test_gpu_schedules import BLUR, PRODUCTS, STAGES, UNSHARP
 from tests.backend.proofs.programs import at_barrier, barrier_places, changed, lowered, without
-from tests.examples import examples, some
+from tests.draw_counts import examples, some
 
 
 def app(name: str) -> tuple[LoopNest, GpuProgram]:

@@ -14,7 +14,7 @@ from spaces.constraints.obligations.decide import decide
 from spaces.constraints.reasoning.formulas import SECOND, Second, at_most, within
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.formulas.algebra import ARRAYS, evaluate, read
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y, Z, N, M = (Variable(Int32, n) for n in ("x", "y", "z", "n", "m"))
 OTHER = Second(("x", "y", "z"))

@@ -27,7 +27,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.types import Bool, Int32, Int64, UInt8
 from tests.backend.reference.point_by_point import PointByPoint
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 IMAGE = ImageParam(Int32, 1, "im")

@@ -18,8 +18,8 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.domain_order import LoopKind, OrderedLoop
 from spaces.model.schedules.schedule import Fold, FuncSchedule, Schedule
-from tests.examples import examples
-from tests.strategies import schedules, stencil_pipelines
+from tests.draw_counts import examples
+from tests.drawn_pipelines import schedules, stencil_pipelines
 
 KINDS = st.sampled_from([LoopKind.SERIAL, LoopKind.SERIAL, LoopKind.SERIAL, LoopKind.PARALLEL])
 

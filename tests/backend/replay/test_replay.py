@@ -33,9 +33,9 @@ from tests.backend.cpu_schedules import cpu_schedules
 from tests.backend.cuda.gpu_strategies import gpu_schedules, stencil_chains
 from tests.constraints import pipelines
 from tests.constraints.proofs.broken import nest_of, shortened
-from tests.examples import examples
+from tests.draw_counts import examples
+from tests.drawn_pipelines import schedules, stencil_pipelines
 from tests.model.nest.nest_interpreter import NestError, run_nest
-from tests.strategies import schedules, stencil_pipelines
 
 BLUR, TOTAL, HORNER = algorithms.blur(), algorithms.total(), algorithms.horner()
 D = schedule(BLUR)

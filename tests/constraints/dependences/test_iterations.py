@@ -25,7 +25,7 @@ from tests.constraints.dependences.random_updates import (
     random_order,
     random_update,
 )
-from tests.examples import examples
+from tests.draw_counts import examples
 
 CPU = device("cpu")
 ABOUT = {"race.update", "order.reduction"}

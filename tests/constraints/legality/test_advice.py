@@ -15,7 +15,7 @@ from spaces.model.directives.directives import Directives, schedule
 from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.schedules.domain_order import LoopKind, Split, Tail
 from spaces.model.schedules.schedule import MemoryType, Schedule
-from tests.examples import examples
+from tests.draw_counts import examples
 
 CPU = device("cpu")
 BLUR = algorithms.blur(16, 8)

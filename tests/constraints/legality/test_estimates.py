@@ -50,9 +50,9 @@ from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.needed import needed_ranges
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import DocumentError
-from tests.examples import examples
+from tests.draw_counts import examples
+from tests.drawn_pipelines import schedules, stencil_pipelines
 from tests.small_space import small_space
-from tests.strategies import schedules, stencil_pipelines
 
 CPU = device("cpu")
 X, Y, C = Var("x"), Var("y"), Var("c")

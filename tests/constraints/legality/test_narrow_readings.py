@@ -19,7 +19,7 @@ from spaces.model.expressions.expr import Op, Variable, binary, compare, constan
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read
 from spaces.model.formulas.native import read_native
 from spaces.model.formulas.smt import term
-from tests.examples import examples
+from tests.draw_counts import examples
 
 TYPES = (Int8, UInt8, Int16, UInt16, UInt32, Int64, UInt64)
 ARITHMETIC = ("add", "sub", "mul", "div", "mod", "min", "max")

@@ -29,7 +29,7 @@ from spaces.model.expressions.functions import clamp
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Int32, UInt8
 from spaces.model.formulas.smt import condition
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 BLUR = algorithms.blur()

@@ -15,7 +15,7 @@ from spaces.model.expressions.expr import Variable, constant
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read
 from spaces.model.formulas.native import all_hold, read_native
 from spaces.model.formulas.smt import term
-from tests.examples import examples
+from tests.draw_counts import examples
 
 pytestmark = pytest.mark.usefixtures("quickly")
 

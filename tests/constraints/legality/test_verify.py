@@ -27,10 +27,10 @@ from spaces.model.schedules.derive import derived
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
-from tests.examples import examples
+from tests.draw_counts import examples
+from tests.drawn_pipelines import schedules, stencil_pipelines
 from tests.model.directives.random_directives import directive_sequences
 from tests.model.pipelines import blur, box, diamond
-from tests.strategies import schedules, stencil_pipelines
 
 CPU, SM75, SM80 = device("cpu"), device("sm_75"), device("sm_80")
 BLUR = algorithms.blur(1536, 2560)

@@ -29,7 +29,7 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X = Variable(Int32, "x")
 TYPES = (UInt8, Int8, UInt16, Int16, Int32, UInt32)

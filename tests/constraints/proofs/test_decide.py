@@ -24,7 +24,7 @@ from spaces.constraints.reasoning.intervals import Intervals
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.formulas.algebra import evaluate
-from tests.examples import examples
+from tests.draw_counts import examples
 
 NAMES = ("a", "b", "c")
 A, B, C = (Variable(Int32, n) for n in NAMES)

@@ -13,7 +13,7 @@ from spaces.constraints.reasoning.intervals import Intervals
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Variable
 from tests.constraints.proofs.test_decide import RANGES, A, B, C, conditions, holds, number
-from tests.examples import examples
+from tests.draw_counts import examples
 
 
 def about(hypotheses: tuple[Expr, ...], goal: Expr, *sizes: str) -> Obligation:

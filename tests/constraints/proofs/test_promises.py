@@ -29,7 +29,7 @@ from spaces.model.expressions.expr import Expr, Variable, cast, constant
 from spaces.model.expressions.types import Float32, Int32, UInt8
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.schedules.conditions import assume
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X = Var("x")
 P, Q, N = Param(Int32, "p"), Param(Int32, "q"), Param(UInt8, "n")

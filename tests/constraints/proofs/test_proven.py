@@ -28,8 +28,8 @@ from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.schedule import Schedule
 from tests.apps.cases import written
 from tests.constraints.proofs.broken import blur, nest_of, polynomial
-from tests.examples import examples, some
-from tests.strategies import schedules, stencil_pipelines
+from tests.draw_counts import examples, some
+from tests.drawn_pipelines import schedules, stencil_pipelines
 
 X, Y = Var("x"), Var("y")
 APPS = ["blur", "unsharp", "harris", "hist", "sgemm", "toy_blur", "toy_trig", "toy_sum"]

@@ -41,7 +41,7 @@ from spaces.model.expressions.types import Int32, Int64
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.smt import condition
-from tests.examples import examples, some
+from tests.draw_counts import examples, some
 
 A, B, C = (Variable(Int32, name) for name in "abc")
 EXTREME = (-(2**31), -(2**31) + 1, -(2**30) - 5, -256, 255, 256, 2**30 + 7, 2**31 - 2, 2**31 - 1)

@@ -32,7 +32,7 @@ from tests.constraints import pipelines
 from tests.constraints.repairs.distances import decisions_changed
 from tests.constraints.repairs.pasting import pasted
 from tests.constraints.solver.universes import two_stages
-from tests.examples import examples, some
+from tests.draw_counts import examples, some
 from tests.model.directives.random_directives import directive_sequences, schedules
 
 CPU, GPU = device("cpu"), device("sm_80")

@@ -13,7 +13,7 @@ from spaces.constraints.rules.matching import open_parameter
 from spaces.constraints.rules.records import Records
 from spaces.constraints.solver.clauses import readers
 from spaces.model.schedules.derive import derivation
-from tests.examples import examples
+from tests.draw_counts import examples
 from tests.model.directives.random_directives import derivations, directives_after
 from tests.model.pipelines import blur, box, diamond
 

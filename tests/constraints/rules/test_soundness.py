@@ -15,7 +15,7 @@ from spaces.model.expressions.types import Int32
 from spaces.model.nest.loopnest import Loop, LoopNest, loop_nest
 from spaces.model.schedules.domain_order import LoopKind, Tail
 from spaces.model.schedules.schedule import Schedule
-from tests.examples import examples
+from tests.draw_counts import examples
 from tests.model.nest.nest_interpreter import _Machine, value_of
 
 X, Y = Var("x"), Var("y")

@@ -28,7 +28,7 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Variable, cast, compare, constant
 from spaces.model.expressions.types import Bool, Int32, UInt8
 from spaces.model.formulas.algebra import evaluate
-from tests.examples import examples
+from tests.draw_counts import examples
 
 PIPELINE = algorithms.blur()
 WIDTH, HEIGHT = Variable(Int32, "by.extent.0"), Variable(Int32, "by.extent.1")

@@ -15,7 +15,7 @@ from spaces.constraints.examples import algorithms
 from spaces.constraints.solver.clauses import CLOSED, clauses, readers
 from spaces.constraints.solver.encode import Encoded, Models, ModelStream, encode, explain, models
 from tests.constraints.solver.universes import UNIVERSES, verdicts
-from tests.examples import some
+from tests.draw_counts import some
 
 CASES = [
     ("two stages", "sm_75"),

@@ -13,7 +13,7 @@ from spaces.constraints.solver.universe import Assignment, Decision, Universe
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.directives.directives import Directives, schedule
 from spaces.model.schedules.schedule import INLINE, ROOT, LoopLevel, Schedule
-from tests.examples import some
+from tests.draw_counts import some
 
 
 def _level(text: str) -> LoopLevel:

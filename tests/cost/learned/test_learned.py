@@ -12,7 +12,7 @@ from attrs import evolve
 from spaces.contracts.examples import blur, tiled
 from spaces.cost.batch import Batch
 from spaces.cost.learned import model as module
-from spaces.cost.learned.inputs import INPUTS_OF, compressed
+from spaces.cost.learned.inputs import INPUTS_OF, compress
 from spaces.cost.learned.model import Learned
 from spaces.cost.learned.weights import (
     WeightsError,
@@ -106,7 +106,7 @@ def test_a_file_that_lacks_one_sort_of_arrays_is_refused(found, tmp_path) -> Non
 
 
 def test_numbers_below_0_are_taken_for_0() -> None:
-    assert compressed(np.array([-3.0, 0.0, np.e - 1])).tolist() == [0.0, 0.0, 1.0]
+    assert compress(np.array([-3.0, 0.0, np.e - 1])).tolist() == [0.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize("kind", INPUTS_OF)

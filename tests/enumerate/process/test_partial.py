@@ -20,8 +20,8 @@ from spaces.enumerate.space.process.partial import form_of
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.deadline import Deadline
 from spaces.model.formulas.algebra import evaluate
+from tests.draw_counts import examples, some
 from tests.enumerate.pipelines import blur
-from tests.examples import examples, some
 from tests.small_space import small_space
 
 CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")

@@ -12,7 +12,7 @@ import spaces
 from spaces import Options, ScheduleSpace
 from spaces.apps.catalog import APPS
 from spaces.enumerate.space.process.legality import may_become_legal
-from tests.examples import some
+from tests.draw_counts import some
 
 HAND = [
     (app, kind) for app in APPS for kind in APPS[app].schedules if kind.startswith(("cpu", "gpu"))

@@ -14,9 +14,9 @@ from spaces.enumerate.space.counting import random_ways
 from spaces.enumerate.space.counting.estimate import WeightedEstimate
 from spaces.model.schedules.domain_order import LoopKind
 from tests.cpus import FOUR_CORES
+from tests.draw_counts import some
 from tests.enumerate.pipelines import blur
 from tests.enumerate.process.test_universes import UNIVERSES, options
-from tests.examples import some
 
 
 @pytest.mark.parametrize(

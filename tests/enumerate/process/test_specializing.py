@@ -23,8 +23,8 @@ from spaces.model.expressions.functions import select
 from spaces.model.expressions.types import Bool, Float32, UInt8
 from spaces.model.writing.serialize import from_json, to_json
 from tests.cpus import WIDE_VECTORS
+from tests.draw_counts import examples
 from tests.enumerate.pipelines import blur, row_sums, switched
-from tests.examples import examples
 
 CPU, SM80 = WIDE_VECTORS, spaces.device("sm_80")
 

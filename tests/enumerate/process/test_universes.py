@@ -13,6 +13,7 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.schedule import LoopAlign
 from tests.cpus import FOUR_CORES
+from tests.draw_counts import some
 from tests.enumerate.pipelines import (
     blur,
     copied,
@@ -25,7 +26,6 @@ from tests.enumerate.pipelines import (
     switched,
     two_outputs,
 )
-from tests.examples import some
 
 GPU = device("sm_80")
 

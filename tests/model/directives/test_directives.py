@@ -26,7 +26,7 @@ from spaces.model.schedules.domain_order import (
 )
 from spaces.model.schedules.schedule import INLINE, ROOT, Fold, LoopLevel, MemoryType, Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
-from tests.examples import examples
+from tests.draw_counts import examples
 from tests.model.pipelines import X, Y, Z, blur, box
 
 BLUR, BOX = blur(), box()

@@ -19,10 +19,10 @@ from spaces.model.schedules.levels import Levels
 from spaces.model.schedules.named_levels import NamedLevels
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
-from tests.examples import is_thorough
+from tests.draw_counts import is_thorough
+from tests.drawn_pipelines import stencil_pipelines
 from tests.model.nest.nest_interpreter import ideal, run_nest
 from tests.model.pipelines import blur, box, diamond
-from tests.strategies import stencil_pipelines
 
 BLUR, BOX, DIAMOND = blur(), box(), diamond()
 KINDS = tuple(LoopKind)

@@ -15,10 +15,10 @@ from spaces.model.expressions.expr import Cast, Op, Variable, constant, walk
 from spaces.model.formulas.algebra import INTEGERS, evaluate, read
 from spaces.model.formulas.corners import CORNERS
 from spaces.model.formulas.interval import UNBOUNDED, Interval
+from spaces.model.formulas.narrowing import narrowed
 from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.formulas.widened import narrowed
-from tests.examples import examples
+from tests.draw_counts import examples
 
 A, B = Variable(Int32, "a"), Variable(Int32, "b")
 OPERATORS = {"bit_and": operator.and_, "bit_or": operator.or_, "bit_xor": operator.xor}

@@ -77,6 +77,6 @@ def test_limits_that_come_later_count():
 def test_settled_variables_are_not_shared():
     shared = KnownForms()
     settled = Simplifier(shared=shared)
-    settled.settle("a", constant(3, Int32))
+    settled.fix_value("a", constant(3, Int32))
     assert settled(A + B) is settled(B + 3)
     assert Simplifier(shared=shared)(A + B) is not settled(B + 3)

@@ -14,7 +14,7 @@ from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
 from spaces.model.formulas.smt import condition, term
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y, W = Variable(Int32, "x"), Variable(Int32, "y"), Variable(Int32, "w")
 

@@ -17,7 +17,7 @@ from spaces.model.formulas.algebra import ARRAYS, evaluate, read
 from spaces.model.formulas.monotone import never_decreases, never_increases
 from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.simplify import Simplifier
-from tests.examples import every, examples
+from tests.draw_counts import every, examples
 
 A, B, T = Variable(Int32, "a"), Variable(Int32, "b"), Variable(Int32, "t")
 E = Variable(Int32, "out.extent.0")
@@ -289,7 +289,7 @@ def test_a_limit_of_one_operand_is_no_limit_of_the_extreme() -> None:
 def test_an_extreme_of_many_is_in_normal_form_wherever_it_stands() -> None:
     def settled() -> Simplifier:
         simplify = Simplifier()
-        simplify.settle("a", constant(3, Int32))
+        simplify.fix_value("a", constant(3, Int32))
         return simplify
 
     many = fn.max(fn.max(A, B), T)

@@ -22,9 +22,9 @@ from spaces.model.nest.loopnest import loop_nest
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, OrderedLoop, Split, Tail
 from spaces.model.schedules.schedule import SETTINGS, LoopLevel, Schedule
 from spaces.model.writing.text import format_schedule, parse_schedule
-from tests.examples import examples, some
+from tests.draw_counts import examples, some
+from tests.drawn_pipelines import schedules, stencil_pipelines
 from tests.model.pipelines import blur
-from tests.strategies import schedules, stencil_pipelines
 
 
 def renamed(plan: Schedule) -> Schedule:

@@ -150,7 +150,7 @@ def test_tiles_that_a_guard_cuts_off(extent: Callable[[Expr], Expr], width: int,
     found = largest(simplify(extent(TILE * 8)), loops, simplify)
     assert evaluate(found, {WIDTH.name: width}) == most
     simplify = Simplifier()
-    simplify.settle(WIDTH.name, constant(width, Int32))
+    simplify.fix_value(WIDTH.name, constant(width, Int32))
     loops = _tiles(simplify, 8)
     assert largest(simplify(extent(TILE * 8)), loops, simplify) is constant(most, Int32)
 

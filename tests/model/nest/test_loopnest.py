@@ -11,9 +11,9 @@ from spaces.model.algorithm.freeze import pipeline as freeze
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.loopnest import Allocate, walk_nest
-from tests.examples import examples, is_thorough
+from tests.draw_counts import examples, is_thorough
+from tests.drawn_pipelines import schedules, stencil_pipelines
 from tests.model.nest.nest_interpreter import ideal, run_nest
-from tests.strategies import schedules, stencil_pipelines
 
 
 def image(name: str, at: tuple[int, ...]) -> int:

@@ -16,7 +16,7 @@ from spaces import (
     well_formed,
 )
 from spaces.model.nest.tree import ComputeNode, LoopNode, RootNode, StorageNode
-from tests import strategies as drawn
+from tests import drawn_pipelines as drawn
 from tests.model.directives.random_directives import schedules
 from tests.model.pipelines import blur, box, diamond
 

@@ -28,7 +28,7 @@ from spaces.backend.reference import evaluate
 from spaces.model.expressions.expr import Expr
 from spaces.model.schedules.reductions.accumulation import accumulation
 from tests.differential.quick_code import quick_code
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 CPU = spaces.device("cpu")

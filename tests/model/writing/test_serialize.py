@@ -32,10 +32,10 @@ from spaces.model.schedules.domain_order import (
 )
 from spaces.model.schedules.schedule import Fold, FuncSchedule, LoopLevel, MemoryType, Schedule
 from spaces.model.writing.serialize import DocumentError, from_json, to_json
-from tests.examples import is_thorough
+from tests.draw_counts import is_thorough
+from tests.drawn_pipelines import stencil_pipelines
 from tests.model.directives.random_directives import schedules
 from tests.model.pipelines import X, Y, blur, box, diamond
-from tests.strategies import stencil_pipelines
 
 BLUR, BOX = blur(), box()
 

@@ -22,7 +22,7 @@ from spaces.model.schedules.schedule import ROOT, LoopLevel, MemoryType, Schedul
 from spaces.model.writing.chain import directive_calls
 from spaces.model.writing.syntax_error import ScheduleSyntaxError
 from spaces.model.writing.text import format_schedule, parse_schedule
-from tests.examples import examples, is_thorough
+from tests.draw_counts import examples, is_thorough
 from tests.model.directives.random_directives import directive_sequences, schedules
 from tests.model.pipelines import blur, box
 

@@ -32,7 +32,7 @@ GPU_COSTS = (
     ),
     Mutant(
         "every-value-has-an-address",
-        "thread_code:_distinct",
+        "thread_code:_count_distinct",
         "lines if dimension in row else lines * extent",
         "lines * extent",
         "Neighbors in a row need an address each.",
@@ -48,7 +48,7 @@ GPU_COSTS = (
     ),
     Mutant(
         "no-code-is-too-long",
-        "OccupancyModel._fetched",
+        "OccupancyModel._fetch_cost",
         "executed * missing",
         "executed * 0",
         "Code that no cache holds costs nothing.",

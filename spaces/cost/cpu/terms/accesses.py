@@ -25,7 +25,7 @@ STORE = Price("store", 1.0, "a store of a vector")
 SCATTER = Price("scatter", 1.0, "one lane of a store whose lanes are apart", MEASURED)
 
 _LARGEST_STEP = 4
-"""Lanes that lie so far apart are picked out of dense vectors, and so are lanes that come so many
+"""Lanes that lie so far apart are picked out of dense vectors, and so are lanes that come this many
 times. With larger steps compilers load them one by one.
 """
 

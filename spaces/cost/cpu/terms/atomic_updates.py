@@ -22,8 +22,8 @@ CONTENDED = Price(
 
 _IN_FLIGHT = 32
 """The atomic updates that a core has in flight. Threads disturb each other less where there are
-more lines than that: two threads that update random elements of 4, 16, 64, 256 and 4096 lines take
-8, 8, 4, 2.1 and 1.4 times as long for each update as one thread (Zen 4).
+more lines than that. Two threads that update random elements of 4, 16, 64, 256 and 4096 lines take
+8, 8, 4, 2.1 and 1.4 times as long for an update as one thread (Zen 4).
 """
 
 

@@ -1,7 +1,7 @@
 """The cost to find the Vars that ``fuse`` joined.
 
-The body of a loop that ``fuse`` made finds the inner Var as the remainder of the fused one by the
-extent of the inner loop, and the outer Var as the quotient. A nest of the two loops counts them up.
+The body of a loop that ``fuse`` made divides the fused Var by the extent of the inner loop: the
+remainder is the inner Var, and the quotient the outer one. A nest of the two loops counts them up.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from spaces.model.formulas.symbolic import SymbolicNumber, maximum, where
 STALL = Price("stall", 20.0, "waiting for stores that a load needs parts of")
 
 _NEAR = 16
-"""A stored vector is in the cache after so many more vectors."""
+"""A stored vector is in the cache after this many more vectors."""
 
 
 @term(DELAY, STALL)

@@ -11,22 +11,22 @@ from attrs import frozen
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
 from spaces.enumerate.search.first_schedules import offer_incumbents, offer_schedule
-from spaces.enumerate.search.judging import (
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.neighbours.drawing import DrawRewrite
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.search_steps import (
     PART,
     conclude_search,
     offer_cheapest,
     offer_draw_if_none,
 )
-from spaces.enumerate.search.limits import Limits
-from spaces.enumerate.search.neighbours.drawing import DrawRewrite
-from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.refining import RefiningSearch
 from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
 
 REWRITING = 20
-"""One in so many edits is a rewrite."""
+"""One edit in this many is a rewrite."""
 
 OPENING = 0.5
 """The share of the time limit for the search before the first edit."""

@@ -17,7 +17,6 @@ from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import PART, conclude_search, offer_first
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.drawing import DrawRewrite
 from spaces.enumerate.search.neighbours.genetic.mutations import MUTATIONS
@@ -27,6 +26,7 @@ from spaces.enumerate.search.neighbours.genetic.population import (
     OffspringJudge,
 )
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.search_steps import PART, conclude_search, offer_first
 from spaces.enumerate.space.edits import DecisionEdit
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 

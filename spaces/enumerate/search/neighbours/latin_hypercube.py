@@ -9,9 +9,9 @@ from attrs import define, field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import conclude_search, offer_cheapest, offer_first
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.search_steps import conclude_search, offer_cheapest, offer_first
 from spaces.enumerate.space.counting.draws import Draw, draws
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of

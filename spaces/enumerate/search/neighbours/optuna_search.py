@@ -12,14 +12,14 @@ from attrs import frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import (
+from spaces.enumerate.search.limits import Limits
+from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.search_steps import (
     PART,
     conclude_search,
     offer_cheapest,
     offer_first,
 )
-from spaces.enumerate.search.limits import Limits
-from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.counting.draws import draws
 from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of

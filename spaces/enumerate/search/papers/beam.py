@@ -58,7 +58,7 @@ class Beam:
         board = pricer.board
         yield from offer_incumbents(pricer)
         checked = _plain_start(pricer)
-        states = board.best[:1] if checked is None else _priced(pricer, checked.schedule)
+        states = board.best[:1] if checked is None else _price_start(pricer, checked.schedule)
         for found in states:
             yield from board.offer(found)
         seen = {found.schedule for found in states}
@@ -80,7 +80,7 @@ class Beam:
             states = []
             try:
                 with board.deadline.later(0.0 if complete else PRICING).kept():
-                    for found in _cheapest(pricer, neighbours):
+                    for found in _sort_by_cost(pricer, neighbours):
                         board.legal += 1
                         states.append(found)
                         if len(states) == (self.width if complete else 1):
@@ -131,7 +131,7 @@ def _plain_start(pricer: Pricer) -> CheckedSchedule | None:
     return verdict if isinstance(verdict, CheckedSchedule) else None
 
 
-def _priced(pricer: Pricer, start: Schedule) -> list[Found]:
+def _price_start(pricer: Pricer, start: Schedule) -> list[Found]:
     """The start with its cost, as a list; empty if there is no time to price it."""
     try:
         with pricer.board.deadline.kept():
@@ -160,7 +160,7 @@ def allows(space: ScheduleSpace, schedule: Schedule) -> bool:
     return True
 
 
-def _cheapest(pricer: Pricer, found: list[Found]) -> Iterator[Found]:
+def _sort_by_cost(pricer: Pricer, found: list[Found]) -> Iterator[Found]:
     """The legal schedules, cheapest first."""
     order = [(f.cost, i) for i, f in enumerate(found) if np.isfinite(f.cost)]
     heapq.heapify(order)

@@ -72,7 +72,7 @@ class BestFirst:
 
 @frozen
 class _Node:
-    """A partial schedule and a cost that no completion is below."""
+    """A partial schedule and a lower bound of the cost of its completions."""
 
     bound: float
     partial: PartialSchedule
@@ -113,7 +113,7 @@ class _Open:
 
     Attributes:
         most: their largest number, beyond which the search goes depth first.
-        least: a cost that no completion of an open one is below.
+        least: a lower bound of the cost of all completions of the open ones.
     """
 
     most: int

@@ -230,8 +230,8 @@ def tile_limits(extent: int, tiled: int) -> tuple[int, int]:
 
 
 def tile_depth(path: ResidualPath, output: FuncSchedule) -> int:
-    """The depth of the tile loop of a group's output on the path of a member: the loops before the
-    first one inside a tile. 0 if the path does not reach so far.
+    """How many loops come before the first one inside a tile, on the path of a member of a group
+    with this output. 0 if the path ends before that.
     """
     inner = {one.inner for order in output.stages for one in order.splits if isinstance(one, Split)}
     loops = [step for step in path if step.func == output.name]

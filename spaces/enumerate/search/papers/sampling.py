@@ -2,8 +2,8 @@
 
 The search decides one Func after another, consumers first, and keeps a beam of half-decided
 schedules. It decides a Func in two phases: where it is computed, then how it is tiled. In each
-phase the options of all schedules of the beam are grouped by the structural hashes of their loop
-nests, and only a few random representatives of each group get a cost. Several passes hash deeper
+phase the search groups the options of all schedules of the beam by the structural hashes of their
+loop nests. Only a few random representatives of each group get a cost. Several passes hash deeper
 and deeper, and avoid hashes whose representatives were dear before.
 """
 
@@ -52,8 +52,9 @@ class HierarchicalSampling:
         greedy: the number of further samples: one pass at depth 1 that keeps one schedule.
         penalty: the share of its cost that is added to a schedule with a known bad hash, once for
             each time that the search refused representatives with this hash. [A21] gives no number.
-        lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
-            the loops around a Func are chosen anew with it; beyond it, they keep their values.
+        lattice: a limit for the choices of tile sizes of all decided Funcs together. Up to it, the
+            tile sizes of the loops around a Func are chosen anew with the Func; beyond it, they
+            keep their values.
     """
 
     width: int = 4
@@ -207,11 +208,11 @@ class _Pass:
         if not states or name in self.task.space.kept_names:
             return [self.task.pass_fixed_func(state, names) for state in states]
         part = self.task.part(states, names)
-        options = _unlike(part, self._placements(states, names))
+        options = _drop_alike(part, self._placements(states, names))
         placed = [option.placed for option in options if option.placed is not None]
         if len(placed) == len(options) <= self.width:
             return placed
-        return self._cheapest(part, options, [], (name, "where"))
+        return self._keep_cheapest(part, options, [], (name, "where"))
 
     def _placements(
         self, states: list[HalfDecided], names: Sequence[str]
@@ -242,9 +243,9 @@ class _Pass:
         ways = (
             (way, None) for state in still_open for way in self.task.ways.list_ways(state, names)
         )
-        return self._cheapest(part, _unlike(part, ways), decided, (name, "how"))
+        return self._keep_cheapest(part, _drop_alike(part, ways), decided, (name, "how"))
 
-    def _cheapest(
+    def _keep_cheapest(
         self,
         part: Pipeline,
         options: list[_Option],
@@ -263,7 +264,7 @@ class _Pass:
             drawn = [one for bucket in buckets.values() for one in self._representatives(bucket)]
             ways = ((option, self.prices.of(part, option.way)) for option in drawn)
             priced += [_PricedOption(option, way) for option, way in ways if way is not None]
-            states = self._taken(part, priced, decided, step)
+            states = self._take_first(part, priced, decided, step)
             if not drawn:
                 break
         return states
@@ -274,7 +275,7 @@ class _Pass:
         places = sorted(self.chosen.sample(range(len(bucket)), count), reverse=True)
         return [bucket.pop(place) for place in places]
 
-    def _taken(
+    def _take_first(
         self,
         part: Pipeline,
         priced: list[_PricedOption],
@@ -318,7 +319,9 @@ class _Pass:
         return states
 
 
-def _unlike(part: Pipeline, ways: Iterable[tuple[OpenWay, HalfDecided | None]]) -> list[_Option]:
+def _drop_alike(
+    part: Pipeline, ways: Iterable[tuple[OpenWay, HalfDecided | None]]
+) -> list[_Option]:
     """The options of different structures."""
     found: dict[Schedule, tuple[OpenWay, HalfDecided | None]] = {}
     for way, placed in ways:

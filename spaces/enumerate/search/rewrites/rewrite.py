@@ -57,12 +57,12 @@ class FoundSchedule:
         """The schedule of the first of some states in which every Func is decided."""
         first = states[0]
         process = evolve(first.partial.state, numbers=first.numbers)
-        return evolve(_read(pricer, space, process), cost=first.cost, states=states)
+        return evolve(_read_schedule(pricer, space, process), cost=first.cost, states=states)
 
     @staticmethod
     def of_decided(pricer: Pricer, decided: DecidedSchedule) -> FoundSchedule:
         """A schedule of the space of a pricer, whose cost is not known."""
-        return _read(pricer, pricer.space, decided.way[-1].state)
+        return _read_schedule(pricer, pricer.space, decided.way[-1].state)
 
     @cached_property
     def with_numbers(self) -> Schedule:
@@ -75,7 +75,7 @@ class FoundSchedule:
         return derived(self.space.pipeline, self.schedule)
 
 
-def _read(pricer: Pricer, space: ScheduleSpace, process: ProcessState) -> FoundSchedule:
+def _read_schedule(pricer: Pricer, space: ScheduleSpace, process: ProcessState) -> FoundSchedule:
     """The schedule of a state in which all is decided."""
     schedule = Schedule(process.entries, process.pipeline.derivations)
     names = parameters(schedule)

@@ -8,7 +8,6 @@ from typing import TypeAlias
 from attrs import evolve, frozen
 
 from spaces.enumerate.search.events import Event, Expanded, Found
-from spaces.enumerate.search.judging import is_clearly_cheaper
 from spaces.enumerate.search.rewrites.price_change import (
     price_by_nests,
     price_exactly,
@@ -21,6 +20,7 @@ from spaces.enumerate.search.rewrites.rewrite import (
     OpenNumbers,
     Rewrite,
 )
+from spaces.enumerate.search.search_steps import is_clearly_cheaper
 from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
@@ -107,7 +107,7 @@ class Rewriting:
         for rewrite in rewrites:
             if board.work >= most:
                 break
-            cheaper = yield from self._cheapest(rewrite, found, price)
+            cheaper = yield from self._find_cheapest(rewrite, found, price)
             if is_worth(cheaper, found):
                 found = cheaper
                 taken.append(rewrite)
@@ -116,10 +116,10 @@ class Rewriting:
         together = found
         for rewrite in rewrites if has_small_gain else ():
             if board.work < most and rewrite not in taken:
-                together = yield from self._cheapest(rewrite, together, price)
+                together = yield from self._find_cheapest(rewrite, together, price)
         return together if is_worth(together, found) else found
 
-    def _cheapest(
+    def _find_cheapest(
         self, rewrite: Rewrite, found: FoundSchedule, price: PriceChange
     ) -> Generator[Event, None, FoundSchedule]:
         """The cheapest schedule that a rewrite makes of one; the one itself if none is cheaper."""
@@ -155,7 +155,7 @@ class Rewriting:
             begin = task.start(steps)
             starts = [before.replay_decisions(one, begin, until) for one in found.states]
             start = min(starts, key=task.cost_so_far) if len(starts) > 1 else starts[0]
-            known = _known(start, until)
+            known = _find_kept(start, until)
             if known:
                 start = evolve(start, cost=task.cost_so_far(start))
         walk = self.walk.decide_rest(task, start, self.share, known)
@@ -168,7 +168,7 @@ class Rewriting:
         return FoundSchedule.of_states(task.pricer, found.space, states)
 
 
-def _known(start: HalfDecided, changed: Collection[str]) -> list[str]:
+def _find_kept(start: HalfDecided, changed: Collection[str]) -> list[str]:
     """The Funcs that a state decides as a legal schedule does: all of it, with numbers, or none. It
     may have decided a changed Func, too, where there was no choice.
     """

@@ -13,10 +13,10 @@ from spaces.enumerate.search.first_schedules import (
     offer_first_incumbent,
     offer_plain_nest,
 )
-from spaces.enumerate.search.judging import offer_draw_if_none
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.runners_up import offer_runners_up
+from spaces.enumerate.search.search_steps import offer_draw_if_none
 from spaces.enumerate.search.stagewise.changed_nests import nests_of
 from spaces.enumerate.search.stagewise.refining import RefiningSearch
 from spaces.enumerate.search.stagewise.stagewise import Stagewise

@@ -45,8 +45,9 @@ class GpuPolicy:
     def counted_entries(
         self, entries: Mapping[str, FuncSchedule], around: ResidualPath, function: Function
     ) -> Sequence[FuncSchedule]:
-        """Those of a sum and of the loops around it, which are few in pipelines of any length: only
-        with the sum does a search see how many values a thread should compute. Of others, all.
+        """For a sum its entry and that of the loops around it, which are few in pipelines of any
+        length: only the sum shows how many values a thread should compute. For other Funcs all
+        entries.
         """
         if not (around and adds_up(function)):
             return tuple(entries.values())

@@ -78,7 +78,7 @@ def relative_length_of_updates(
     pipeline: Pipeline, entry: FuncSchedule, numbers: Mapping[str, int | NDArray[np.int64]]
 ) -> float | NDArray[np.float64]:
     """How many times as long as a Func its updates in blocks of threads are, along the dimension
-    where this is most: whole tiles compute more, and all that they read is larger.
+    where this is most. Whole tiles compute more than the Func, and all that they read is larger.
 
     Args:
         pipeline: the pipeline of the Func.

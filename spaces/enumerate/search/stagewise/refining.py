@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from spaces.enumerate.search.events import Event
-from spaces.enumerate.search.judging import offer_draw_if_none
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.runners_up import offer_runners_up
+from spaces.enumerate.search.search_steps import offer_draw_if_none
 
 
 class RefiningSearch(Protocol):

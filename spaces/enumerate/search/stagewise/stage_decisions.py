@@ -29,8 +29,9 @@ class StageDecisions:
 
     Attributes:
         pricer: the pricer of a space of whole patterns.
-        lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
-            the loops around a Func are chosen anew with it; beyond it, they keep their values.
+        lattice: a limit for the choices of tile sizes of all decided Funcs together. Up to it, the
+            tile sizes of the loops around a Func are chosen anew with the Func; beyond it, they
+            keep their values.
         deadline: the end of the search.
     """
 

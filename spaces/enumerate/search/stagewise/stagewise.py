@@ -1,7 +1,7 @@
 """Stage-by-stage search, from the outputs backwards.
 
 As in [A21] section 4, the search decides one Func after another, consumers first, and keeps a beam
-of half-decided schedules. The search leaves out choices that [S19] section 3 proves dominated: it
+of half-decided schedules. The search leaves out choices that [S19] section 3 proves dominated. It
 stores only at the compute level or at the outermost level where windows slide, and computes nothing
 inside the loop over vectors.
 """
@@ -28,9 +28,9 @@ from spaces.enumerate.search.first_schedules import offer_first_incumbent
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
-from spaces.enumerate.search.stagewise.promising import price_in_phases
+from spaces.enumerate.search.stagewise.pricing_phases import price_in_phases
+from spaces.enumerate.search.stagewise.recurring_decisions import RecurringDecisions
 from spaces.enumerate.search.stagewise.refining import search_alone
-from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
 from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.state import HalfDecided, PricedWay
 from spaces.enumerate.search.stagewise.walk import Complete, last_step, names_of, walk_funcs
@@ -71,18 +71,20 @@ class Stagewise:
     13 % dearer. Restricted spaces keep all of these.
 
     Attributes:
-        width: the number of half-decided schedules that the search keeps after each Func; by
-            default 2 for GPUs while the search is quick, and else 1, where wider beams found hardly
+        width: the number of half-decided schedules that the search keeps after each Func. The
+            default is 2 for GPUs while the search is quick, and else 1: wider beams found hardly
             anything better on the apps.
-        before_sums: the number that it keeps if the next Func adds up terms, each with other loops
-            of the Func decided last: only the sum shows what the loops of its reader are worth.
-        lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
-            the loops around a Func are chosen anew with it; beyond it, they keep their values.
+        before_sums: the number that it keeps if the next Func adds up terms. Each of these has
+            other loops of the Func decided last: only the sum shows what the loops of its reader
+            are worth.
+        lattice: a limit for the choices of tile sizes of all decided Funcs together. Up to it, the
+            tile sizes of the loops around a Func are chosen anew with the Func; beyond it, they
+            keep their values.
         alike: how many of the half-decided schedules may compute and store all Funcs at the same
             levels, with the same loops of the Func decided last.
         places: how many compute levels of a Func it looks at with all store levels, and how many of
             these with all loops
-            (:func:`~spaces.enumerate.search.stagewise.promising.price_in_phases`).
+            (:func:`~spaces.enumerate.search.stagewise.pricing_phases.price_in_phases`).
         sum_places: the same for Funcs that add up terms, whose loops matter more, and for Funcs
             decided just before them.
     """
@@ -110,7 +112,7 @@ class Stagewise:
     ) -> Generator[Event, None, Complete | None]:
         """Searches in a share of the time limit, offers the cheapest schedule to the board, and
         returns the states in which every Func is decided; None if the time was over before. It is
-        the walk of this ``number`` of all ``numbers``.
+        walk ``number`` of ``numbers`` walks.
         """
         patterns = pricer.within(pricer.space.of_patterns)
         task = StageDecisions(patterns, self.lattice, pricer.board.until(share))
@@ -204,13 +206,13 @@ class Stagewise:
             ]
             ways += self._price_ways(task, part, others, decided, places)
             found = kept.keep_cheapest(task, part, ways)
-            if policy.doubts_repeats and not recurring.is_plausible(_added(states, found)):
+            if policy.doubts_repeats and not recurring.is_plausible(_added_cost(states, found)):
                 found = []
         if not found:
             found = kept.keep_cheapest(
                 task, part, self._price_ways(task, part, states, decided, places)
             )
-            recurring.note_cost(_added(states, found))
+            recurring.note_cost(_added_cost(states, found))
         if not reads_sum:  # else the sum shows which of them are good
             last = decided[-2:] if adds_up(function) else decided[-1:]
             for state in found:
@@ -236,7 +238,7 @@ class Stagewise:
         return known.add_bounded_ways(price_in_phases(ways, places, known, task.policy.compared))
 
 
-def _added(before: Sequence[HalfDecided], after: Sequence[HalfDecided]) -> float:
+def _added_cost(before: Sequence[HalfDecided], after: Sequence[HalfDecided]) -> float:
     """What the cheapest state costs more than the cheapest one before."""
     costs = [min((state.cost for state in states), default=np.inf) for states in (before, after)]
     return costs[1] - costs[0]
@@ -278,7 +280,7 @@ class _Kept:
         found: list[PricedWay] = []
         levels: set[Hashable] = set()
         ordered = sorted(ways, key=lambda way: way.cost)
-        repeated = self._repeated(ordered) if task.pricer.adds_nests else set()
+        repeated = self._find_repeated(ordered) if task.pricer.adds_nests else set()
         for number, way in enumerate(ordered):
             level = id(way.way.state.before), way.way.entry.compute
             is_next = level not in levels and len(levels) < self.numbered
@@ -317,7 +319,7 @@ class _Kept:
                 found.append(instead)
         return states
 
-    def _repeated(self, ordered: Sequence[PricedWay]) -> set[int]:
+    def _find_repeated(self, ordered: Sequence[PricedWay]) -> set[int]:
         """The places of the ways that give a Func at root the same loops as a cheaper way does
         after another state, where the search keeps only one of them. The numbers of the Func would
         be the same.

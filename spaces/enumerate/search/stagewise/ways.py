@@ -30,9 +30,10 @@ more Funcs a nest has, the longer each decision takes.
 """
 
 NEST = round(2 / LOSS)
-"""Nests of so many Funcs take no more of them: the next Func starts a nest of its own, if it is not
-larger than images and outputs are. Each value of that Func is then written and read once: two steps
-more beside those of so many Funcs, each of at least one step a value, so at most :data:`LOSS`.
+"""A nest of this many Funcs takes no further one. The next Func starts a nest of its own, if it is
+not larger than images and outputs are. Each value of that Func is then written and read once, which
+is two steps more. The Funcs of the nest take at least one step a value each, so the loss is at most
+:data:`LOSS`.
 """
 
 
@@ -43,8 +44,9 @@ class Ways:
     Attributes:
         pricer: the pricer of a space of whole patterns.
         policy: that of the device.
-        lattice: the largest number of choices of tile sizes of all decided Funcs for which those of
-            the loops around a Func are chosen anew with it; beyond it, they keep their values.
+        lattice: a limit for the choices of tile sizes of all decided Funcs together. Up to it, the
+            tile sizes of the loops around a Func are chosen anew with the Func; beyond it, they
+            keep their values.
     """
 
     pricer: Pricer

@@ -12,7 +12,7 @@ from itertools import islice
 from attrs import evolve
 
 from spaces.enumerate.search.stagewise.dominance import is_read_once
-from spaces.enumerate.search.stagewise.repeats import RecurringDecisions
+from spaces.enumerate.search.stagewise.recurring_decisions import RecurringDecisions
 from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.state import CostOfOthers, FreeNumbers, HalfDecided, OpenWay
 from spaces.enumerate.search.stagewise.ways import NEST

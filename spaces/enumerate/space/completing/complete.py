@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from attrs import define, field
 
 from spaces.constraints.devices.device import Device
-from spaces.constraints.legality.given import check_given
+from spaces.constraints.legality.argument_checks import check_given
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline

@@ -18,7 +18,7 @@ from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
 def universe(space: ScheduleSpace) -> Universe:
-    """The space without its knowledge of the choices that go together: each Func chooses from all
+    """The space without its knowledge of the choices that go together. Each Func chooses from all
     that its topics may decide in any state, and only the rules say which choices are legal.
 
     The universe has the same legal schedules as the space. The decisions of a Func are called

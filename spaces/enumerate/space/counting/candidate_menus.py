@@ -36,7 +36,8 @@ class NestWays:
 
 @frozen
 class CandidateBlock:
-    """A candidate among those of a Func, and of those that it guides, with the same level and nest.
+    """A candidate of a Func and of the Funcs that it guides: one of those with the same level and
+    nest.
 
     Attributes:
         at: the level where the Func is computed; None if it is inlined.

@@ -74,8 +74,8 @@ def draws(space: Space, seed: int = 0) -> Iterator[Draw]:
     """Random schedules without end, legal and illegal ones, independent of each other.
 
     In a space of patterns alone (``space.only_patterns``) all candidates have the same chance, and
-    so have all legal schedules. In other spaces a Func is decided after the other, and again if it
-    breaks a rule; simple decisions are likelier than others, and the weights make up for that.
+    so have all legal schedules. In other spaces one Func after another is decided, and again if it
+    breaks a rule. Simple decisions are likelier than others, and the weights make up for that.
     """
     chosen = random.Random(seed)
     if space.only_patterns:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from attrs import evolve
 
-from spaces.enumerate.space.counting.plain_rest import suits_plain_rest
+from spaces.enumerate.space.counting.rest_at_root import suits_rest_at_root
 from spaces.enumerate.space.process.decision import random_option
 from spaces.enumerate.space.process.partial import Guide, PartialSchedule
 from spaces.model.deadline import ask_clock
@@ -25,7 +25,7 @@ TRIES = 120
 """How often a Func is decided again, at most."""
 
 RELUCTANCE = 200
-"""Of the ways that the plainest rest makes illegal, one in so many is accepted."""
+"""Of the ways that the plainest rest makes illegal, one in this many is accepted."""
 
 
 def random_way(start: PartialSchedule, chosen: random.Random) -> tuple[Schedule, Fraction] | None:
@@ -113,7 +113,7 @@ def _accepted(partial: PartialSchedule, chosen: random.Random) -> int:
     """One over the chance that a way is accepted; 0 if it is not."""
     if not partial.can_be_legal:
         return 0
-    if suits_plain_rest(partial.state):
+    if suits_rest_at_root(partial.state):
         return 1
     return 0 if chosen.randrange(RELUCTANCE) else RELUCTANCE
 

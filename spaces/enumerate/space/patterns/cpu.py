@@ -31,9 +31,10 @@ def strips(shape: Shape) -> Pattern | None:
 
 
 def interleaved_lines(shape: Shape) -> Pattern | None:
-    """For stages that scatter, and those that go along rows in order, as running sums do: a few
-    lines at once, whose values do not wait for each other; groups of lines in parallel. Vectors
-    across rows would touch a line of the cache for each lane. Other stages have :func:`strips`.
+    """For stages that scatter, and those that go along rows in order, as running sums do. A few
+    lines run at once, whose values do not wait for each other; groups of lines run in parallel.
+    Vectors across rows would touch a line of the cache for each lane. Other stages have
+    :func:`strips`.
     """
     if not ((shape.scatters or shape.scans) and shape.long):
         return strips(shape)

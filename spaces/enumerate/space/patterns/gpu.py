@@ -79,10 +79,10 @@ def thread_registers(shape: Shape) -> Pattern | None:
 
 
 def atomic_blocks(shape: Shape) -> Pattern | None:
-    """A grid over the terms of a reduction or of a scatter, which change their element in one step:
-    threads along the innermost long RVar, blocks along the others and along all free dimensions.
-    Where there are blocks without it, a thread takes every so many terms of the innermost RVar.
-    Other stages have blocks as in :func:`blocks`, or none.
+    """A grid over the terms of a reduction or of a scatter, which change their element in one step.
+    Threads go along the innermost long RVar, blocks along the other RVars and all free dimensions.
+    Where there are blocks without it, a thread takes every n-th term of the innermost RVar.  Other
+    stages have blocks as in :func:`blocks`, or none.
     """
     if not shape.terms:
         return blocks(shape) or serial(shape)

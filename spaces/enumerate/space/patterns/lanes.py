@@ -17,8 +17,8 @@ distances, but for the ends of a boundary condition.
 def storage_along_lanes(
     args: tuple[str, ...], orders: Iterable[DomainOrder]
 ) -> tuple[tuple[str, ...], ...]:
-    """The ``storage_orders`` of a Func in which the values of a vector are neighbors; none if they
-    are without it, or if the stages have lanes along several dimensions.
+    """The ``storage_orders`` of a Func in which the values of a vector are neighbors. None if they
+    are neighbors as written, or if the stages have lanes along several dimensions.
 
     Args:
         args: the Vars of the Func.
@@ -40,9 +40,9 @@ def _dimensions_of_lanes(order: DomainOrder) -> frozenset[str]:
 
 
 def funcs_off_rows(pipeline: Pipeline) -> frozenset[str]:
-    """The Funcs whose neighbors in a row are no neighbors where they are read or written: those
-    that go along rows in order, as running sums do, that read a line in jumps, as a butterfly or a
-    mirror does, and those that are read so.
+    """The Funcs whose neighbors in a row are no neighbors where they are read or written. Some go
+    along rows in order, as running sums do. Some read a line in jumps, as a butterfly or a mirror
+    does, and some are read in jumps.
     """
     found: set[str] = set()
     for function in pipeline.functions:

@@ -52,8 +52,8 @@ def with_guarded_updates(
     pipeline: Pipeline, function: Function, long: int, known: dict[str, Orders]
 ) -> dict[str, Orders]:
     """The orders of a Func, by name, with guards around the tails of its updates where an image
-    would be read beyond its end: instead of the known orders if the Func reads images, and beside
-    them if it reads the results of updates only.
+    would be read beyond its end. They replace the known orders if the Func reads images, and join
+    them if it reads only the results of updates.
 
     Args:
         pipeline: the pipeline.
@@ -77,8 +77,8 @@ def with_guarded_updates(
 @lru_cache(maxsize=64)
 def _places_with_tails(pipeline: Pipeline, long: int) -> frozenset[int]:
     """The dimensions, 0 for the innermost, in which a vector or block of a Func may go over the end
-    and read beyond the end of an image. What one Func computes too much another may have to read,
-    so all have a tail where one has.
+    and read beyond the end of an image. If one Func computes more, its producers may have to
+    compute and read more, too. So all have a tail where one has.
     """
     known = sizes_of(pipeline)
     if not known.reads_on:
@@ -97,7 +97,9 @@ def _has_tail(extent: int | None, multiple: int, long: int) -> bool:
 
 @lru_cache(maxsize=64)
 def _readers_of_images(pipeline: Pipeline) -> frozenset[str]:
-    """The Funcs that read an image, or a Func without updates that does and may be inlined."""
+    """The Funcs that read an image, directly or through a Func without updates that may be
+    inlined.
+    """
     images = {one.name for one in pipeline.images}
     found: set[str] = set()
     for function in pipeline.functions:

@@ -31,7 +31,7 @@ USUAL = 16
 """The weight of most options in random draws; what experts seldom write has 1."""
 
 PLAINNESS = 6
-"""How seldom a decision adds something to the schedule: once in so many times."""
+"""How seldom a decision adds something to the schedule: once in this many times."""
 
 
 @frozen

@@ -38,7 +38,7 @@ NO_FORMS: Mapping[str, FormParts] = MappingProxyType({})
 """No Func has a form of its own."""
 
 _SHOWN = 12
-"""A card shows so many options."""
+"""The most options on a card."""
 
 
 @frozen

@@ -151,9 +151,9 @@ class Restricted:
         """The restrictions that no completion of a partial schedule satisfies.
 
         A condition counts if no open decision changes what it reads. It also counts if open
-        decisions can only make it false: more Funcs can only lower ``parallel_tasks``, the minimum
-        over all, and raise ``total_bytes``, the sum over all, so that what the final Funcs alone
-        have is a limit. The other features that depend on the whole schedule have no such limit
+        decisions can only make it false. More Funcs can only lower ``parallel_tasks``, the minimum
+        over all, and raise ``total_bytes``, the sum over all; so the values of the final Funcs
+        alone are limits. The other features that depend on the whole schedule have no such limit
         here: what an open Func adds to a kernel, or to what its readers load, may go either way.
 
         Args:

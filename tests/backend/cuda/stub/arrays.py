@@ -47,7 +47,7 @@ from tests.backend.cuda.stub.log import calls, forget, now
 from tests.backend.cuda.stub.modules import use_stub_modules
 from tests.backend.cuda.stub.other_library import DlpackOnly, InterfaceArray, Memory, ask, stream
 from tests.backend.strided_arrays import UNTOUCHED, layouts
-from tests.examples import examples
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 WIDTH, HEIGHT = 13, 9

@@ -8,11 +8,11 @@ from collections.abc import Generator, Iterator, Sequence
 from attrs import define, field, frozen
 
 from spaces.enumerate.search.events import Event, Found
-from spaces.enumerate.search.judging import offer_cheapest
 from spaces.enumerate.search.neighbours.drawing import DrawRewrite
 from spaces.enumerate.search.neighbours.genetic.mutations import MUTATIONS
 from spaces.enumerate.search.neighbours.genetic.starting import draw_reasonable
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.search_steps import offer_cheapest
 from spaces.enumerate.space.counting.draws import Draw
 from spaces.enumerate.space.edits import DecidedSchedule, DecisionEdit, cross_forms, find_way_near
 from spaces.enumerate.space.process.partial import PartialSchedule

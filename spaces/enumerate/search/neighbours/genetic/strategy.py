@@ -11,7 +11,6 @@ from attrs import field, frozen
 
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded
-from spaces.enumerate.search.judging import conclude_search, offer_first
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.neighbours.drawing import DrawRewrite
 from spaces.enumerate.search.neighbours.genetic.mutations import IMAGING, MUTATIONS
@@ -21,6 +20,7 @@ from spaces.enumerate.search.neighbours.genetic.population import (
     OffspringJudge,
 )
 from spaces.enumerate.search.pricer import Pricer
+from spaces.enumerate.search.search_steps import conclude_search, offer_first
 from spaces.enumerate.space.edits import DecisionEdit
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import ask_clock
@@ -82,7 +82,7 @@ class Genetic:
     rewrites: DrawRewrite | None = None
 
     @mutants.validator
-    def _shares(self, attribute: object, value: float) -> None:
+    def _check_shares(self, attribute: object, value: float) -> None:
         if self.elites + self.crosses + value > 1 + 1e-9:
             raise ValueError(
                 f"Genetic(elites={self.elites}, crosses={self.crosses}, mutants={value}): the "
@@ -90,7 +90,7 @@ class Genetic:
             )
 
     @population.validator
-    def _some(self, attribute: object, value: int) -> None:
+    def _check_population(self, attribute: object, value: int) -> None:
         if value < 2:
             raise ValueError(f"Genetic(population={value}): a generation needs two schedules.")
 

@@ -167,7 +167,7 @@ def is_trivial(function: Function) -> bool:
     return function.is_pure and reads <= 1 and work.operations.total <= 1
 
 
-def possible(
+def move_where_possible(
     segment: Pipeline, output: str, places: StagePlaces, nests: Mapping[int, Nest]
 ) -> StagePlaces:
     """The nearest places that a loop nest can have: no producer is further in than a consumer, and

@@ -99,10 +99,10 @@ class Segmentation:
         """The tilings of a segment, cheapest first; of a given entry only itself."""
         found = self._found.get(segment)
         if found is None:
-            found = self._found[segment] = self._tiled(segment)
+            found = self._found[segment] = self._tile_segment(segment)
         return found
 
-    def _tiled(self, segment: Segment) -> list[Tiling]:
+    def _tile_segment(self, segment: Segment) -> list[Tiling]:
         given = tuple(entry for entry in self.space.kept.funcs if entry.name in segment)
         if given:
             return [Tiling(given, {}, 0.0, 0.0)]

@@ -18,8 +18,8 @@ from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     StagePlaces,
     greatest_overlaps,
     inline_trivial_funcs,
+    move_where_possible,
     nest_of,
-    possible,
     stage_fusion,
 )
 from spaces.enumerate.search.papers.reuse_analysis.overlap import origins
@@ -87,10 +87,10 @@ def _tiling(
     nests = {i: nest_of(function, i, order) for i, order in enumerate(orders)}
     places = stage_fusion(pipeline, output, nests)
     places = inline_trivial_funcs(pipeline, output, places)
-    places = possible(pipeline, output, places, nests)
+    places = move_where_possible(pipeline, output, places, nests)
     entries = tuple(_entries(segment, menus, output, orders, nests, places))
     fixed, structure = _structure(segment, menus, output, entries)
-    allowed = _valid(segment, output, orders, structure)
+    allowed = _find_valid(segment, output, orders, structure)
     if not allowed.any():
         return None
     allowed = allowed & pricer.find_legal(structure)
@@ -168,7 +168,7 @@ def covers_overlap(tile: ArrayLike, overlap: int) -> NDArray[np.bool_]:
     return np.asarray(tile) >= overlap
 
 
-def _valid(
+def _find_valid(
     segment: ScheduleSpace,
     output: str,
     orders: Orders,
@@ -254,7 +254,7 @@ def _entries(
         name, menu = function.name, menus[function.name]
         place = places.get(name)
         if name == output:
-            yield _bounded(segment, FuncSchedule(name, orders, ROOT, ROOT))
+            yield _add_bounds(segment, FuncSchedule(name, orders, ROOT, ROOT))
         elif name in segment.pipeline.outputs:
             yield evolve(menu.inlined, compute=ROOT, store=ROOT)
         elif place is None:
@@ -265,7 +265,7 @@ def _entries(
             if not menu.places.outside:
                 store = compute
             made = FuncSchedule(name, _orders(menu, compute), compute, store)
-            yield _bounded(segment, made)
+            yield _add_bounds(segment, made)
 
 
 def _orders(menu: FuncMenu, compute: LoopLevel) -> Orders:
@@ -275,7 +275,7 @@ def _orders(menu: FuncMenu, compute: LoopLevel) -> Orders:
     return menu.inner.get("vectors") or next(iter(menu.inner.values()))
 
 
-def _bounded(segment: ScheduleSpace, entry: FuncSchedule) -> FuncSchedule:
+def _add_bounds(segment: ScheduleSpace, entry: FuncSchedule) -> FuncSchedule:
     """The entry with a bound for each dimension that it unrolls whole, if the space has bounds."""
     if "bound" not in segment.options.directives:
         return entry

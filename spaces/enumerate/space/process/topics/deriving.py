@@ -20,7 +20,7 @@ from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.schedule import Schedule, StageOf
 
 LONG = 256
-"""From so many terms on an update with a single RVar is factored in parts."""
+"""From this many terms on an update with a single RVar is factored in parts."""
 
 
 def _wrappers(state: ProcessState) -> Iterator[Wrap]:
@@ -73,7 +73,7 @@ def _factorings_of(state: ProcessState, function: Function) -> Iterator[RFactor]
 
 
 def _in_parts(func: str, update: int, rvar: str, extent: int) -> RFactor:
-    """An update with one partial result for every so many terms. There are about as many partial
+    """An update with one partial result for each group of terms. There are about as many partial
     results as each has terms, so to combine them takes no longer than to make one.
     """
     parts = 1 << round(math.log2(extent) / 2)
@@ -145,9 +145,9 @@ def derivations(state: ProcessState, kind: str) -> tuple[Derivation, ...]:
 
 
 def next_derivations(state: ProcessState, step: Derivation) -> tuple[Derivation, ...]:
-    """The derivations of the same kind that the last one makes possible: a wrapper of the wrapper;
-    clones of the producers of a clone, for it and for others; a reduction of partial results that
-    is factored again.
+    """The derivations of the same kind that the last one makes possible. A wrapper may have a
+    wrapper; producers of a clone may be cloned, for it and for others; the reduction of partial
+    results may be factored again.
     """
     pipeline = state.pipeline
     match step:

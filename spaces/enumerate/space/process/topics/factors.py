@@ -20,8 +20,9 @@ from spaces.model.schedules.schedule import StageOf
 
 def factor_menu(state: ProcessState, stage: StageOf, dimension: str) -> tuple[int, ...]:
     """The factors to choose from for a split along a dimension: small numbers, powers of two,
-    multiples of a vector register, divisors of the extent at the estimates, what divides it into
-    a few equal parts, and the tile sizes of patterns, so that no narrower space has other ones.
+    multiples of a vector register, and the tile sizes of patterns, so that no narrower space has
+    other ones. Divisors of the extent at the estimates belong to them, too, and what divides it
+    into a few equal parts.
     """
     choices, extent = state.choices, state.sizes.extent(stage.func, dimension)
     found = _always(choices, state.device, state.function(stage.func))

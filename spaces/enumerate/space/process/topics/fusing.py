@@ -86,8 +86,8 @@ def _fused(one: Companion, aligns: tuple[LoopAlign, ...], entry: FuncSchedule) -
 
 def joining_rules(start: ProcessState) -> Iterator[SpaceRule]:
     """What the process offers of the Funcs that may be computed with each other, if the space has
-    them: an open Func joins at most one of the Funcs decided before it, or is joined by it, and
-    that one has joined none.
+    them. An open Func shares loops with at most one Func decided before it. Either of the two may
+    join the other. The earlier one must not have joined another Func before.
     """
     if "compute_with" not in start.choices.directives:
         return
@@ -181,8 +181,8 @@ class AlignTopic:
 
 
 def _have_turns(state: ProcessState, follower: FuncSchedule, leader: FuncSchedule) -> bool:
-    """Whether a Func may be computed with another one: no Func of a group that is computed together
-    reads another Func of the group, and all groups can run one after the other.
+    """Whether a Func may be computed with another one. No Func of a group that is computed together
+    may read another Func of the group, and all groups must be able to run one after the other.
     """
     producers = state.pipeline.producers
     if follower.name in producers[leader.name] or leader.name in producers[follower.name]:

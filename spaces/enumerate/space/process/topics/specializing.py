@@ -72,7 +72,7 @@ class CaseTopic:
 
 
 def most_cases(state: ProcessState, conditions: int) -> int:
-    """The largest number of specializations of a stage for some of so many conditions."""
+    """The largest number of specializations of a stage for some of that many conditions."""
     is_offered = "specialize" in state.choices.directives
     return min(conditions, state.choices.specializations) if is_offered else 0
 

@@ -23,7 +23,7 @@ from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
-def suits_plain_rest(state: ProcessState) -> bool:
+def suits_rest_at_root(state: ProcessState) -> bool:
     """Whether the decided Funcs, with numbers, break no rule if all open Funcs are computed at root
     as written.
 

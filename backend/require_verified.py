@@ -8,7 +8,7 @@ from spaces.model.articles import shown_kind
 from spaces.model.schedules.schedule import Schedule
 
 
-def verified_for(
+def require_verified(
     function: str, verdict: object, kind: type[CpuDevice | GpuDevice]
 ) -> CheckedSchedule:
     """Returns ``verdict`` if ``function`` can compile it for a device of ``kind``.

@@ -8,7 +8,7 @@ from spaces.markup.element import Markup, joined, tag
 from spaces.model.algorithm.pipeline import Pipeline
 
 _BUFFERS = 8
-"""So many buffers are named with their sizes."""
+"""How many buffers are named with their sizes."""
 
 
 def shown_sizes(pipeline: Pipeline) -> str:
@@ -20,7 +20,7 @@ def shown_sizes(pipeline: Pipeline) -> str:
     return f"at {sizes}" if sizes else ""
 
 
-def page_head(
+def page_header(
     name: str, about: str, tiles: Iterable[tuple[str, str]], warnings: Iterable[str]
 ) -> Markup:
     """The head of a page.

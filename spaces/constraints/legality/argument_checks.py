@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from spaces.constraints.devices.device import CpuDevice, GpuDevice
 from spaces.model.articles import with_article
-from spaces.model.schedules.given import check_pipeline, check_schedule
+from spaces.model.schedules.argument_checks import check_pipeline, check_schedule
 
 
 def check_device(function: str, value: object) -> None:

@@ -49,11 +49,11 @@ def price_in_phases(
         is_root = [ways[level[0][0]].entry.compute.is_root for level in levels]
         return [level for i, level in enumerate(levels) if i < count or is_root[i]]
 
-    stores = _grouped(range(len(ways)), lambda index: _stored(ways[index]))
-    levels = _grouped(stores, lambda store: _computed(ways[store[0]]))
-    levels.sort(key=lambda level: cost(_typical(ways, level[-1])[0]))
+    stores = _group_by(range(len(ways)), lambda index: _store_level(ways[index]))
+    levels = _group_by(stores, lambda store: _compute_level(ways[store[0]]))
+    levels.sort(key=lambda level: cost(_choose_typical(ways, level[-1])[0]))
     levels = first_and_root(levels, max(kept, math.ceil(len(levels) * compared)))
-    levels.sort(key=lambda level: min(map(cost, _typical(ways, level[-1]))))
+    levels.sort(key=lambda level: min(map(cost, _choose_typical(ways, level[-1]))))
     for level in first_and_root(levels, kept):
         for store in level:
             cost(store[0])
@@ -65,17 +65,17 @@ def price_in_phases(
     return [found for _, found in sorted(costs.items()) if found is not None]
 
 
-def _computed(way: OpenWay) -> Hashable:
+def _compute_level(way: OpenWay) -> Hashable:
     """The state before, and where the Func is computed."""
     return id(way.state.before), way.entry.compute
 
 
-def _stored(way: OpenWay) -> Hashable:
+def _store_level(way: OpenWay) -> Hashable:
     """The state before, and where the Func is computed and stored."""
-    return _computed(way), way.entry.store
+    return _compute_level(way), way.entry.store
 
 
-def _typical(ways: Sequence[OpenWay], store: Sequence[int]) -> tuple[int, ...]:
+def _choose_typical(ways: Sequence[OpenWay], store: Sequence[int]) -> tuple[int, ...]:
     """The ways of a compute and a store level that stand for all of them, the most telling one
     first.
     """
@@ -85,7 +85,7 @@ def _typical(ways: Sequence[OpenWay], store: Sequence[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*unbounded[-1:], store[0])))
 
 
-def _grouped(items: Iterable[T], trait: Callable[[T], Hashable]) -> list[list[T]]:
+def _group_by(items: Iterable[T], trait: Callable[[T], Hashable]) -> list[list[T]]:
     """Items with the same trait together, in the order of the first ones."""
     groups: dict[Hashable, list[T]] = {}
     for item in items:

@@ -28,7 +28,8 @@ _NAME = re.compile("'([^']*)'")
 """A name in the text of a record."""
 
 _MUCH = 1.5
-"""How many times what the dearest Func costs a Func may cost that is decided without a comparison.
+"""A Func that is decided without a comparison may cost this many times as much as the dearest Func
+that was compared.
 """
 
 _PER_DOUBLING = 2
@@ -105,7 +106,7 @@ class RecurringDecisions:
             context = _context(before, func)
             taken = state.partial.taken[len(before.partial.taken) :]
             known = self._known.setdefault(context.key, _Decided(context.names, taken))
-            if free is not None and _taken(known, context) == taken:
+            if free is not None and _rename_labels(known, context) == taken:
                 chosen = tuple(state.numbers[name] for name in free)
                 known.numbers.setdefault(_choice(before, context, free), chosen)
 
@@ -121,7 +122,7 @@ class RecurringDecisions:
         if known is None:
             return None
         after = before.partial
-        for label in _taken(known, context):
+        for label in _rename_labels(known, context):
             if label not in (option.label for option in after.options):
                 return None
             after = after.take(label)
@@ -140,9 +141,9 @@ class RecurringDecisions:
         return None if chosen is None else dict(zip(free, chosen, strict=True))
 
 
-def _taken(known: _Decided, context: Context) -> tuple[str, ...]:
+def _rename_labels(known: _Decided, context: Context) -> tuple[str, ...]:
     """The labels of a known decision with the names of a context like its own."""
-    renamed = _renaming(dict(zip(known.names, context.names, strict=True)))
+    renamed = _replace_names(dict(zip(known.names, context.names, strict=True)))
     return tuple(map(renamed, known.labels))
 
 
@@ -151,7 +152,7 @@ def _choice(before: HalfDecided, context: Context, free: FreeNumbers) -> Hashabl
     return tuple(map(before.numbers.get, context.names)), tuple(free.values())
 
 
-def _renaming(names: Mapping[str, str]) -> Callable[[str], str]:
+def _replace_names(names: Mapping[str, str]) -> Callable[[str], str]:
     """Replaces names in a text."""
     longest_first = sorted(names, key=len, reverse=True)
     pattern = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, longest_first))})(?!\w)")
@@ -200,19 +201,19 @@ def context_of(
 def _text(entry: FuncSchedule, places: Mapping[str, str]) -> Hashable:
     """An entry up to names."""
     if entry.specializations:  # their conditions may name sizes
-        return _renaming(places)(repr(entry))
-    frame, names = _quoted(entry)
-    return frame, tuple(_renamed(name, places) for name in names)
+        return _replace_names(places)(repr(entry))
+    frame, names = _split_names(entry)
+    return frame, tuple(_rename(name, places) for name in names)
 
 
 @lru_cache(maxsize=4096)
-def _quoted(entry: FuncSchedule) -> tuple[str, tuple[str, ...]]:
+def _split_names(entry: FuncSchedule) -> tuple[str, tuple[str, ...]]:
     """An entry as text without its names, and the names."""
     text = repr(entry)
     return _NAME.sub("''", text), tuple(_NAME.findall(text))
 
 
-def _renamed(name: str, places: Mapping[str, str]) -> str:
+def _rename(name: str, places: Mapping[str, str]) -> str:
     """A name, or one that begins with the name of a Func, in other words."""
     found = places.get(name)
     if found is None:

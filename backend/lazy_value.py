@@ -1,4 +1,4 @@
-"""Values that are made at their first use."""
+"""A value that is made at its first use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 Content = TypeVar("Content")
 
 
-class Once(Generic[Content]):
+class LazyValue(Generic[Content]):
     """A value that the first call makes; threads that call meanwhile wait for it. A call that fails
     makes nothing, and the next one tries again.
     """

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from spaces.apps.all_root import all_root
 from spaces.apps.errors import CommandError, WrongUsage
-from spaces.apps.plain import all_root
 from spaces.apps.sizes import OutputRanges
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr

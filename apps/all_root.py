@@ -1,4 +1,4 @@
-"""A plain schedule to compare others with."""
+"""A schedule without choices, to compare others with: all Funcs at root, in serial loops."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class TurnVectors:
         entry = found.schedule.of(self.reader)
         loops = [one.name for one in entry.stages[0].loops if one.kind.is_scalar_loop]
         for loop in loops[:2]:
-            opening = _turned(found, entry, chains[self.reader], LoopLevel(self.reader, loop))
+            opening = _turn_vectors(found, entry, chains[self.reader], LoopLevel(self.reader, loop))
             structure = opening.structure(found)
             # The largest numbers: tiles of fewer lines than a vector has lanes may be illegal.
             if structure.at(structure.size - 1) in found.space:
@@ -104,7 +104,7 @@ def _orders_across(
     return tuple(one.order for one in made), {k: menu for one in made for k, menu in one.menus}
 
 
-def _turned(
+def _turn_vectors(
     found: FoundSchedule, reader: FuncSchedule, names: Sequence[str], level: LoopLevel
 ) -> OpenNumbers:
     """The schedule with some Funcs across lines, and their numbers and those of the nest open."""

@@ -17,7 +17,7 @@ _Found: TypeAlias = Callable[[], Conflict | None]
 
 
 @frozen
-class Met:
+class MeetingIterations:
     """The sentence of a message about two iterations of a stage; finds them only when it is shown.
 
     Attributes:
@@ -29,12 +29,14 @@ class Met:
     found: _Found
 
     @staticmethod
-    def along(records: Records, func: str, index: int, dimension: str) -> Met:
+    def along(records: Records, func: str, index: int, dimension: str) -> MeetingIterations:
         """Two iterations that differ along a dimension."""
-        return Met(func, partial(conflict, records.function(func), index, dimension))
+        return MeetingIterations(func, partial(conflict, records.function(func), index, dimension))
 
     @staticmethod
-    def out_of_order(records: Records, func: str, index: int, loops: tuple[str, str] | None) -> Met:
+    def out_of_order(
+        records: Records, func: str, index: int, loops: tuple[str, str] | None
+    ) -> MeetingIterations:
         """Two iterations that run in the wrong order because the second of ``loops`` should be
         outside the first; any two that meet if ``loops`` is None.
         """
@@ -43,9 +45,9 @@ class Met:
         inner, outer = (traced.origins.get(n, frozenset()) for n in loops or ("", ""))
         for carrier, other in sorted(ordering(function, index).before):
             if (loops is None) or (carrier in outer and other in inner):
-                return Met(func, partial(conflict, function, index, carrier, other))
+                return MeetingIterations(func, partial(conflict, function, index, carrier, other))
         along = [n for n in ordering(function, index).dimensions if loops is None or n in outer]
-        return Met(func, partial(conflict, function, index, *along[:1]))
+        return MeetingIterations(func, partial(conflict, function, index, *along[:1]))
 
     @property
     def sentence(self) -> str:

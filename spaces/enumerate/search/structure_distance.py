@@ -14,12 +14,12 @@ _ANY = "any"
 """The factor of every split in a bare structure."""
 
 
-def bare(schedule: Schedule) -> Schedule:
+def strip_factors(schedule: Schedule) -> Schedule:
     """The structure of a schedule: the same with all split factors alike."""
     return schedule.with_funcs(map(_bare_entry, schedule.funcs))
 
 
-def apart(one: Schedule, other: Schedule) -> int:
+def structure_distance(one: Schedule, other: Schedule) -> int:
     """The number of decisions, split factors aside, in which two bare structures of a pipeline
     differ; at least 1 if they are not equal.
     """
@@ -34,7 +34,7 @@ def is_nearer(one: Schedule, other: Schedule, least: int) -> bool:
     """Whether two bare structures differ in fewer decisions than ``least``, which is positive. Two
     that differ at all do so in one decision, so most questions need no count.
     """
-    return one == other if least == 1 else apart(one, other) < least
+    return one == other if least == 1 else structure_distance(one, other) < least
 
 
 @lru_cache(maxsize=4096)
