@@ -48,7 +48,7 @@ class QuickSearch:
 
     walk: Stagewise = field(default=Stagewise())
     wider: Stagewise | None = field(default=Stagewise(width=4))
-    rewrites: Sequence[FindRewrites] = field(factory=list_rewrites)
+    rewrites: Sequence[FindRewrites] = list_rewrites()
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)
