@@ -110,6 +110,15 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    """When a session ends, pytest looks ten times for garbage that would tell of a lost exception.
+    It looks once; what then remains lasts as long as the process.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that are marked `thorough` run with all random examples only."""
     if is_thorough():

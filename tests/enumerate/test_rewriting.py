@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,12 +11,13 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 import spaces
+from spaces.enumerate.search import rewrites
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites import while_cheaper
 from spaces.enumerate.search.rewrites.numbers import ChooseNumbers, find_stale_numbers
 from spaces.enumerate.search.rewrites.price_change import price_by_nests, price_whole
-from spaces.enumerate.search.rewrites.registry import REWRITES
+from spaces.enumerate.search.rewrites.registry import list_rewrites
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenNumbers
 from spaces.enumerate.search.rewrites.while_cheaper import Rewriting
 from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
@@ -138,7 +140,7 @@ def test_a_change_costs_what_the_whole_schedule_then_costs(
     numbers are cheaper, a nest alone may have another size, and its price is an estimate.
     """
     _, found = with_least_numbers()
-    for find in REWRITES:
+    for find in list_rewrites():
         for rewrite in find(found):
             for opening in rewrite.open(found):
                 assert isinstance(opening, OpenNumbers)
@@ -146,3 +148,15 @@ def test_a_change_costs_what_the_whole_schedule_then_costs(
                 if cheaper is not None:
                     whole = found.pricer.price_schedule(cheaper.with_numbers)
                     assert cheaper.cost == pytest.approx(whole, rel=1e-6), rewrite
+
+
+def test_a_rewrite_is_found_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After those whose order matters; each of them once."""
+    known = list_rewrites.__wrapped__()
+    lines = ("def find_nothing(found):", "    return iter(())", "REWRITES = (find_nothing,)")
+    (tmp_path / "nothing_more.py").write_text("\n".join(lines))
+    monkeypatch.setattr(rewrites, "__path__", [*rewrites.__path__, str(tmp_path)])
+    *before, added = list_rewrites.__wrapped__()
+    assert tuple(before) == known
+    assert added.__name__ == "find_nothing"
+    assert len(set(known)) == len(known) == 7

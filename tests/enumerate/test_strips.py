@@ -75,7 +75,7 @@ def test_what_a_cache_holds_stays_at_root() -> None:
 
 
 def test_what_two_nests_read_stays_at_root() -> None:
-    """Slabs of one nest would not help the other."""
+    """Strips of one nest would not help the other."""
     pipe = far_reads(outputs=("out", "other"))
     assert in_strips(ScheduleSpace(pipe, FOUR_CORES)) == as_found(pipe)
 

@@ -73,14 +73,7 @@ _FIRST: tuple[Rule, ...] = (
 _LAST: tuple[Rule, ...] = (*kept_values.RULES, rounding.exact_order)
 
 
-def _found() -> tuple[Rule, ...]:
-    """The ``RULES`` of every other file of the folder."""
-    all_rules = (one for of_file in find_in_files(rules, "RULES") for one in of_file)
-    known = {one.id for one in (*_FIRST, *_LAST, *ADVICE)}
-    return tuple(one for one in all_rules if one.id not in known)
-
-
-ADVICE: tuple[AdviceRule, ...] = (
+_FIRST_ADVICE: tuple[AdviceRule, ...] = (
     *advice.RULES,
     *wasted_work.RULES,
     *long_code.RULES,
@@ -88,9 +81,21 @@ ADVICE: tuple[AdviceRule, ...] = (
     unnamed_updates.unnamed_updates,
     rounding.advised,
 )
+
+
+def _found() -> tuple[Rule | AdviceRule, ...]:
+    """The ``RULES`` of every file of the folder that is not named above."""
+    every = (one for of_file in find_in_files(rules, "RULES") for one in of_file)
+    known = {one.id for one in (*_FIRST, *_LAST, *_FIRST_ADVICE)}
+    return tuple(one for one in every if one.id not in known)
+
+
+_FOUND = _found()
+
+ADVICE = (*_FIRST_ADVICE, *(one for one in _FOUND if isinstance(one, AdviceRule)))
 """The kinds of advice on legal schedules, in the order in which advice appears."""
 
-RULES = (*_FIRST, *_found(), *_LAST)
+RULES = (*_FIRST, *(one for one in _FOUND if not isinstance(one, AdviceRule)), *_LAST)
 """All rules; those of a file that is not named above stand before the last ones."""
 
 PIPELINE_RULES = tuple(r for r in RULES if isinstance(r, PipelineRule))

@@ -12,7 +12,7 @@ from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.first_schedules import offer_first_incumbent
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.rewrites.registry import REWRITES
+from spaces.enumerate.search.rewrites.registry import list_rewrites
 from spaces.enumerate.search.rewrites.rewrite import FindRewrites, FoundSchedule
 from spaces.enumerate.search.rewrites.while_cheaper import Rewriting
 from spaces.enumerate.search.stagewise.refining import search_alone
@@ -30,6 +30,7 @@ class QuickSearch:
     - clones of Funcs that several nests read, if the space has ``clone_in``;
     - wrappers of images that sums read, if the space is for a CPU and has ``in_``;
     - partial results of reductions to few elements, if it is for a GPU and has ``rfactor``;
+    - vectors across lines, of all Funcs off rows in a nest, if it is for a CPU;
     - other numbers;
     - nests in strips of rows, if these are in the space;
     - Funcs inlined that it stores.
@@ -47,7 +48,7 @@ class QuickSearch:
 
     walk: Stagewise = field(default=Stagewise())
     wider: Stagewise | None = field(default=Stagewise(width=4))
-    rewrites: Sequence[FindRewrites] = REWRITES
+    rewrites: Sequence[FindRewrites] = list_rewrites()
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:
         pricer = Pricer.of(space, model, limits)

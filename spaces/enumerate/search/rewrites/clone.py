@@ -32,3 +32,6 @@ def find_clones(found: FoundSchedule) -> Iterator[Rewrite]:
         groups = [tuple(sorted(one for one in readers if nests[one] == {nest})) for nest in others]
         if others and all(0 < len(group) <= options.clone_consumers for group in groups):
             yield Derive("clone_in", tuple(Clone(name, group) for group in groups))
+
+
+REWRITES = (find_clones,)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.rewrites.registry import REWRITES
+from spaces.enumerate.search.rewrites.registry import list_rewrites
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenFuncs, OpenNumbers
 from spaces.enumerate.space.counting.random_ways import with_random_funcs
 from spaces.enumerate.space.edits import DecidedSchedule, DecisionEdit, find_way_near
@@ -24,7 +24,7 @@ def draw_rewrite(
     rewrites that apply have the same chance. None if none applies.
     """
     found = FoundSchedule.of_decided(pricer, decided)
-    kinds = [rewrites for find in REWRITES if (rewrites := list(find(found)))]
+    kinds = [rewrites for find in list_rewrites() if (rewrites := list(find(found)))]
     openings = list(chosen.choice(chosen.choice(kinds)).open(found)) if kinds else []
     if not openings:
         return None

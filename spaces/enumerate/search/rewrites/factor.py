@@ -47,3 +47,6 @@ def _applies(space: ScheduleSpace, step: RFactor) -> bool:
     """
     steps = (*space.pipeline.derivations, step)
     return not derivation(space.pipeline, Schedule((), steps)).refusals
+
+
+REWRITES = (find_factors,)

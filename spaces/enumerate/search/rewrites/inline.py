@@ -52,3 +52,6 @@ def find_funcs_to_inline(found: FoundSchedule) -> Iterator[Rewrite]:
         is_host = any(name in one.hosts for one in schedule.funcs)
         if is_stored and pipeline.may_inline(name) and not is_host and name not in kept:
             yield InlineFunc(name)
+
+
+REWRITES = (find_funcs_to_inline,)

@@ -61,3 +61,6 @@ def _menus(found: FoundSchedule, func: str) -> dict[str, tuple[int, ...]]:
     if found.space.where:
         return {name: found.menus[name] for name in names}
     return fitting_menus(found.pipeline, entry, found.menus)
+
+
+REWRITES = (find_stale_numbers,)

@@ -162,3 +162,6 @@ def _cut_into_strips(order: DomainOrder, cut: Split, fused: tuple[str, ...]) -> 
     splits = (*order.splits, cut, *(Fuse(name, strip, strip) for name in fused))
     loops = (OrderedLoop(strip, LoopKind.PARALLEL), *inner)
     return evolve(order, splits=splits, loops=loops)
+
+
+REWRITES = (find_strips,)

@@ -123,3 +123,6 @@ def _turn_vectors(
         )
     funcs = tuple(changed.get(one.name, one) for one in found.schedule.funcs)
     return OpenNumbers(found.schedule.with_funcs(funcs), menus)
+
+
+REWRITES = (find_chains,)

@@ -43,3 +43,6 @@ def _bytes(pipeline: Pipeline, image: Image) -> int:
     sizes = pipeline.sizes()
     extents = (sizes.get(f"{image.name}.extent.{i}", 0) for i in range(image.dimensions))
     return image.type.bytes * math.prod(extents)
+
+
+REWRITES = (find_wrappers,)
