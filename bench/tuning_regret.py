@@ -48,7 +48,7 @@ FILE = RESULTS / "tuning_regret.json"
 APPS = ("unsharp", "harris", "hist", "blur", "iir_blur")
 
 MARKS = (20, 40, 60, 120, 300)
-"""The numbers of trials after which the regret is told: about 60 take two minutes, 300 take ten."""
+"""The numbers of trials of the regrets in a table: about 60 take two minutes, 300 take ten."""
 
 STRUCTURES = 150
 """How many structures the first search scores: with a limit of time results would depend on it."""
