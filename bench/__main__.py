@@ -27,7 +27,9 @@ COMMANDS: Mapping[str, str] = {
             "instructions",
             "kills",
             "large_store",
+            "tuning_minutes",
             "tuning_noise",
+            "tuning_regret",
         )
     },
 }

@@ -45,11 +45,13 @@ class _Change:
         proposal: the schedule with its cost.
         form: its canonical form.
         slower: how much slower it is expected to be than the fastest trial.
+        is_slow: whether the model alone prices it far above that trial.
     """
 
     proposal: Proposal
     form: CanonicalForm
     slower: float
+    is_slow: bool
 
 
 @frozen(kw_only=True)
@@ -65,7 +67,9 @@ class Evolving:
             measured already.
         size: how many schedules a generation has.
         pool: how many changed schedules they are chosen from.
-        surprises: how many of a generation are taken at random, whatever is expected of them.
+        surprises: how many of a generation are taken at random, whatever is expected of them; but
+            none that the model prices at more than twice the cost of the fastest trial, as long as
+            there are others.
         numbers: how many choices of factors are tried with a change, at most.
         likely: how many of these choices, the cheapest ones that are legal, are looked at: the most
             promising one that is not measured is taken.
@@ -115,6 +119,7 @@ class Evolving:
         pool.sort(key=_expected_slowness)
         likely = pool[: self.size - self.surprises]
         others = pool[len(likely) :]
+        others = [one for one in others if not one.is_slow] or others
         taken = likely + chosen.sample(others, min(self.surprises, len(others)))
         return [one.proposal for one in taken]
 
@@ -165,7 +170,7 @@ class Evolving:
             schedule = structure.at(int(index))
             form = canonical_form(space.pipeline, schedule)
             proposal = Proposal(schedule, CHANGE, cost)
-            yield _Change(proposal, form, effects.expect(form, cost))
+            yield _Change(proposal, form, effects.expect(form, cost), effects.is_slow(cost))
 
     def _draw_edit(
         self, pricer: Pricer, parent: DecidedSchedule, chosen: random.Random

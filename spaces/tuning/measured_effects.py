@@ -87,6 +87,10 @@ class MeasuredEffects:
         has[[self.parts[part] for part in parts_of(form) if part in self.parts]] = 1.0
         return float(_slower(cost, self._cost) + self._mean + (has - self._means) @ self._effects)
 
+    def is_slow(self, cost: float | None) -> bool:
+        """Whether the model prices a schedule at more than twice the cost of the fastest one."""
+        return self._cost > 0.0 and _slower(cost, self._cost) >= SLOW
+
 
 def parts_of(form: CanonicalForm) -> list[SchedulePart]:
     """The parts of a schedule: its derivations, its decisions, and the loops of each stage."""

@@ -124,6 +124,24 @@ def test_workers_come_and_go() -> None:
     assert not failures
 
 
+def test_inputs_are_sent_once() -> None:
+    """One copy goes to all workers, and later tasks and calls name it."""
+    sent: list[dict[str, Any]] = []
+    with cluster("a", "b") as (_, client):
+        scatter = client.scatter
+
+        def counting(*given: Any, **how: Any) -> Any:
+            sent.append(how)
+            return scatter(*given, **how)
+
+        client.scatter = counting
+        with made_up(client) as measurer:
+            measurer.measure(COPIED, splits(12))
+            measurer.measure(COPIED, splits(4))
+    assert machines().keys() == {"a", "b"}
+    assert [how["broadcast"] for how in sent] == [True]
+
+
 def test_workers_of_another_kind_are_refused_by_name(caplog: pytest.LogCaptureFixture) -> None:
     with (
         cluster("a", "b", "z") as (_, client),
