@@ -340,14 +340,13 @@ def test_parts_are_computed_at_once_only_where_they_are_alike(names: tuple[str, 
     assert len(at_once) == (6 if names[0] == names[1] else 0)
 
 
-CHAINS = st.lists(st.sampled_from(["abs", "wrap", "double", "less"]), min_size=4, max_size=4)
+CHAINS = st.lists(st.sampled_from(["abs", "wrap", "double"]), min_size=2, max_size=2)
 
 
 @settings(max_examples=examples(100))
-@given(CHAINS, CHAINS, st.integers(0, 4))
-def test_parts_keep_their_own_operations(first: list[str], second: list[str], shared: int) -> None:
-    """Two chains of operations and casts on bytes; the ends of both may be the same."""
-    chains = first, second[: 4 - shared] + first[4 - shared :]
+@given(st.tuples(CHAINS, CHAINS))
+def test_parts_keep_their_own_operations(chains: tuple[list[str], list[str]]) -> None:
+    """Chains of operations and casts on bytes."""
     unsigned, signed = UInt8.with_lanes(4), Int8.with_lanes(4)
     parts: list[Expr] = []
     for number, chain in enumerate(chains):
@@ -355,8 +354,8 @@ def test_parts_keep_their_own_operations(first: list[str], second: list[str], sh
         part: Expr = Load(unsigned, "in", index)
         for name in chain:
             part = Cast(signed, part)
-            if name in ("double", "less"):
-                part = Op(signed, {"double": "add", "less": "sub"}[name], (part, part))
+            if name == "double":
+                part = Op(signed, "add", (part, part))
             part = Op(unsigned, "abs", (part,)) if name == "abs" else Cast(unsigned, part)
         parts.append(part)
     dense = Ramp(Int32.with_lanes(8), BEGIN, constant(1, Int32))
@@ -371,7 +370,7 @@ def test_parts_keep_their_own_operations(first: list[str], second: list[str], sh
         byte = given_bytes[place // 2 + 4 * (place % 2)]
         for name in chains[place % 2]:
             number = byte - 256 if byte > 127 else byte
-            byte = {"abs": abs(number), "wrap": number, "double": 2 * number, "less": 0}[name] % 256
+            byte = {"abs": abs(number), "wrap": number, "double": 2 * number}[name] % 256
         expected[place] = byte
     found = run_program(program, {"i": 0}, {"in": given_bytes, "out": {}})["out"]
     assert found == expected
