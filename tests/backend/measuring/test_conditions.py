@@ -196,7 +196,7 @@ def test_free_cores_are_taken_beside_a_process_that_measures(
 
 
 @ON_LINUX
-def test_a_core_is_free_if_its_hardware_threads_rest(
+def test_a_core_is_free_if_all_its_hardware_threads_rest(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Cores 0 and 1 are one, as are 2 and 3, and 4 and 5; core 3 works. The system tells so in
