@@ -36,7 +36,7 @@ WRAPPED_BEFORE = "f.in(g).compute_root()\nf.clone_in(h).compute_root()\nf.comput
 """Halide clones a Func only before it wraps it."""
 
 
-@pytest.mark.parametrize("text", (*TEXTS, WRAPPED_BEFORE))
+@pytest.mark.parametrize("text", [*TEXTS, WRAPPED_BEFORE])
 def test_wrappers_and_clones_give_halides_bits(text: str) -> None:
     written = parse_schedule(text, P)
     checked = verify(P, written, device("cpu"))
