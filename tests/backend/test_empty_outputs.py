@@ -134,6 +134,21 @@ def test_the_others_are_computed(name: str, data: st.DataObject, mode: AccessMod
 
 
 @pytest.mark.parametrize(
+    ("text", "computed"), [("", {"f", "g"}), ("s.compute_root()", {"f", "g", "s"})]
+)
+def test_what_the_schedule_inlines_stays_inlined(text: str, computed: set[str]) -> None:
+    """Also where one output reads another one, which has no storage of the caller there."""
+    im, s, f, g = ImageParam(Int32, 2, "im"), Func("s"), Func("f"), Func("g")
+    s[X, Y] = im[X, Y] * 3
+    f[X, Y] = s[X, Y] + s[X + 1, Y]
+    g[X] = f[X, 1] + s[X, 0]
+    algorithm = pipeline([f, g])
+    alone = outputs_alone(algorithm, parse_schedule(text, algorithm))
+    (of_g,) = (one.nest for one in alone if one.nest.pipeline.outputs == ("g",))
+    assert {name.removesuffix(".inside") for name in of_g.placements} == computed
+
+
+@pytest.mark.parametrize(
     ("target", "make"),
     [
         ("cpu", "spaces.backend.lowering.cpu.passes"),

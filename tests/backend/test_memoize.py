@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -218,13 +219,14 @@ def test_threads_share_what_is_kept() -> None:
 
 
 class Bounded:
-    """A cache of its own with a small limit."""
+    """A cache of its own with a small limit. Behind a key lies another number each time."""
 
     def __init__(self, limit: int) -> None:
         self.code = compile_module(memo_module(limit))
+        self.numbers = count(1)
 
     def call(self, name: str, key: list[int], *arrays: np.ndarray) -> int:
-        words = (ctypes.c_int64 * len(key))(*key)
+        words = (ctypes.c_int64 * (len(key) + 1))(*key, next(self.numbers))
         places = (ctypes.c_int64 * len(arrays))(*(a.ctypes.data for a in arrays))
         sizes = (ctypes.c_int64 * len(arrays))(*(a.nbytes for a in arrays))
         kind = ctypes.CFUNCTYPE(

@@ -124,9 +124,12 @@ def _changes(node: ast.expr | ast.stmt) -> Iterator[Change]:
         case ast.Call(ast.Name(name), arguments, keywords) if name in _FUNCTIONS:
             other_name = ast.Name(_FUNCTIONS[name], ast.Load())
             yield f"`{other_name.id}`", ast.Call(other_name, arguments, keywords)
-        case ast.Call(ast.Name("range"), [*first, last], []):
+        case ast.Call(ast.Name("range"), [*first, last], []) if len(first) < 2:
             shorter = ast.BinOp(last, ast.Sub(), ast.Constant(1))
             yield "one less", ast.Call(node.func, [*first, shorter], [])
+        case ast.Call(ast.Name("range"), [first, last, step], []):
+            shorter = ast.BinOp(last, ast.Sub(), ast.Constant(1))
+            yield "ends earlier", ast.Call(node.func, [first, shorter, step], [])
         case ast.IfExp(_, body, orelse) if _are_words(body, orelse):
             return
         case ast.IfExp(test, body, orelse):

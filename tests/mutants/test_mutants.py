@@ -107,6 +107,7 @@ class C:
         for i in range(a):
             self.seen = zip(i, i, strict=True)
             a += min(i, 5)
+        self.most = range(a, b, a)
         return -a if self.off is None else a // 2
 
     def __repr__(self) -> str:
@@ -130,6 +131,8 @@ def test_small_changes_of_a_function() -> None:
         "`a += min(i, 5)`: left out",
         "`min(i, 5)`: `max`",
         "`5`: `6`",
+        "`self.most = range(a, b, a)`: left out",
+        "`range(a, b, a)`: ends earlier",
         "`-a if self.off is None else a // 2`: arms exchanged",
         "`self.off is None`: `self.off is not None`",
         "`-a`: without its sign",

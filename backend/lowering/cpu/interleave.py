@@ -281,14 +281,14 @@ def _apart(store: Store, woven: Sequence[Store]) -> bool:
 
 
 def _places(store: Store) -> tuple[frozenset[tuple[Expr, int]], range] | None:
-    """The elements that a store replaces, counted from an origin with these terms; None if they
-    are not a known distance apart.
+    """From the first to the last element that a store replaces, counted from an origin with these
+    terms; None if they are not a known distance apart.
     """
     match store.index:
         case Ramp(base=base, stride=Const(value=value)) if value > 0:
-            origin, stride = origin_of(base), int(value)
-            end = origin.offset + (store.value.type.lanes - 1) * stride + 1
-            return origin.terms, range(origin.offset, end, stride)
+            origin = origin_of(base)
+            end = origin.offset + (store.value.type.lanes - 1) * int(value) + 1
+            return origin.terms, range(origin.offset, end)
     return None
 
 

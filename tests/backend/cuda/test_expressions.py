@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from spaces.backend.compile_gpu import compile_gpu_unchecked
 from spaces.backend.cuda.c_text import CExpression, binary, choice, conversion, literal, negation
 from spaces.backend.cuda.emulator import Emulator
+from spaces.backend.cuda.expressions import ExpressionPrinter, Root
+from spaces.backend.cuda.number_ends import NumberEnds
 from spaces.backend.cuda.program import CudaExecutor
 from spaces.backend.cuda.sanitizers import SanitizedEmulator
 from spaces.backend.reference import evaluate
@@ -20,7 +22,7 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import schedule
-from spaces.model.expressions.expr import Expr, Op, cast, constant
+from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant
 from spaces.model.expressions.integer_functions import reinterpret
 from spaces.model.expressions.intrinsics import FLOAT_FUNCTIONS
 from spaces.model.expressions.operators import ARITHMETIC, COMPARISONS
@@ -247,6 +249,24 @@ def test_parentheses_stand_where_they_are_needed() -> None:
     assert str(binary("+", choice(binary("<", a, b), a, b), c)) == "(a < b ? a : b) + c"
     assert str(negation(binary("&&", a, b))) == "!(a && b)"
     assert str(binary("-", a, literal(-3, Int32))) == "a - -3"
+
+
+@pytest.mark.parametrize(("name", "symbol"), [("div", "/"), ("mod", "%")])
+def test_numbers_that_are_never_negative_are_divided_without_signs(name: str, symbol: str) -> None:
+    """Where a kernel does not know the ends of both, the helper rounds down, as Halide does."""
+    count, offset, divisor = (Variable(Int32, n) for n in ("count", "offset", "divisor"))
+    ends = NumberEnds({"count": (0, 99), "offset": (-1, 99), "divisor": (0, 9)})
+
+    def printed(a: Expr, b: Expr) -> tuple[str, set[str]]:
+        printer = ExpressionPrinter(str, ends, str, str, set())
+        (text,) = printer.print([Root(Op(Int32, name, (a, b)), is_index=True)]).texts
+        return str(text), printer.helpers
+
+    eight = constant(8, Int32)
+    assert printed(count, eight) == (f"(int)((unsigned int)count {symbol} 8u)", set())
+    assert printed(count, divisor)[1] == {f"unsigned_{name}"}
+    assert printed(offset, eight)[1] == {f"euclid_{name}"}
+    assert printed(count, offset)[1] == {f"euclid_{name}"}
 
 
 def test_repeated_expressions_are_computed_once() -> None:

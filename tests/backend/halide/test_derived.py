@@ -32,7 +32,11 @@ from tests.model.schedules.test_rfactor import reduced
 P = diamond()
 
 
-@pytest.mark.parametrize("text", TEXTS)
+WRAPPED_BEFORE = "f.in(g).compute_root()\nf.clone_in(h).compute_root()\nf.compute_root()"
+"""Halide clones a Func only before it wraps it."""
+
+
+@pytest.mark.parametrize("text", [*TEXTS, WRAPPED_BEFORE])
 def test_wrappers_and_clones_give_halides_bits(text: str) -> None:
     written = parse_schedule(text, P)
     checked = verify(P, written, device("cpu"))

@@ -38,39 +38,52 @@ BLUR = blurred()
 SIZES = {"out.min.0": 0, "out.min.1": 0, "out.extent.0": 100, "out.extent.1": 6}
 
 
-def touched(statement: Statement, values: dict[str, int]) -> set[tuple[str, tuple[int, ...]]]:
+def touched(statement: Statement, values: dict[str, int]) -> list[tuple[str, tuple[int, ...]]]:
     """The coordinates that a program prefetches."""
-    found: set[tuple[str, tuple[int, ...]]] = set()
+    found: list[tuple[str, tuple[int, ...]]] = []
     match statement:
         case Prefetch(buffer=buffer, at=at):
-            return {(buffer, tuple(number(e, values) for e in at))}
+            return [(buffer, tuple(number(e, values) for e in at))]
         case If(condition=condition, body=body):
-            return touched(body, values) if number(condition, values) else set()
+            return touched(body, values) if number(condition, values) else []
         case For():
             low = number(statement.min, values)
             for i in range(low, low + number(statement.extent, values)):
-                found |= touched(statement.body, {**values, statement.var.name: i})
+                found += touched(statement.body, {**values, statement.var.name: i})
             return found
         case Block(body=parts):
             for part in parts:
-                found |= touched(part, values)
+                found += touched(part, values)
         case Allocate(body=inside):
             return touched(inside, values)
     return found
 
 
-def of_row(text: str, row: int) -> set[tuple[str, tuple[int, ...]]]:
-    """The coordinates that one iteration of the loop over rows of the output prefetches."""
+def of_row(text: str, row: int, width: int = 100) -> set[tuple[str, tuple[int, ...]]]:
+    """The coordinates that one iteration of the loop over rows of the output prefetches, each
+    once.
+    """
     program = lower(loop_nest(BLUR, parse_schedule(text, BLUR)))["start"]
     loop = next(s for s in walk_nodes(program.body) if isinstance(s, For))
     assert loop.var.name == "out.s0.y"
-    return touched(loop.body, {**SIZES, loop.var.name: row})
+    found = touched(loop.body, {**SIZES, "out.extent.0": width, loop.var.name: row})
+    assert len(set(found)) == len(found)
+    return set(found)
 
 
 def test_the_rows_that_a_later_iteration_reads_are_prefetched() -> None:
     # Rows y + 2 and y + 3 of 101 bytes: on the lines of bytes 0, 64 and 100.
     lines = {("image", (x, y)) for x in (0, 64, 100) for y in (3, 4)}
     assert of_row("out.prefetch(image, y, y, 2)", 1) == lines
+
+
+@pytest.mark.parametrize("width", [1, 63, 64, 65, 127, 128, 129])
+def test_every_line_of_a_row_is_prefetched_wherever_it_begins(width: int) -> None:
+    """A row of ``width + 1`` bytes may begin at any byte of a line of 64."""
+    places = {x for _, (x, _) in of_row("out.prefetch(image, y, y, 2)", 1, width)}
+    for begin in range(64):
+        lines = {(begin + x) // 64 for x in range(width + 1)}
+        assert {(begin + x) // 64 for x in places} == lines
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """Thread pools: when their workers start and end, and what they cost."""
 
 import os
+import platform
 import threading
 import time
 
 import numpy as np
 import pytest
 
+from spaces.backend.llvm.runtime.helpers import pool_code
 from spaces.backend.llvm.runtime.pools import ThreadPool, default_pool
 from tests.backend.llvm.loop_bodies import BODY, closure_over, par_for
 
@@ -52,6 +54,15 @@ def test_closing_and_opening_again(bodies):
         pool.close()
         with pytest.raises(ValueError, match="closed"):
             _ = pool.address
+
+
+PAUSES = {"x86_64": "pause", "aarch64": "yield"}
+
+
+@pytest.mark.skipif(platform.machine() not in PAUSES, reason="its instruction is not known")
+def test_waiting_threads_leave_the_core_to_its_other_thread():
+    """By the instruction that the processor has for this."""
+    assert f"\t{PAUSES[platform.machine()]}\n" in pool_code().asm()
 
 
 def count_threads() -> int:

@@ -72,7 +72,7 @@ class Draw:
                 self.types["out"],
                 DIMENSIONS,
                 is_output=True,
-                likely_steps=(1, rng.choice((1, 2, 3))),
+                likely_steps=(1, rng.choice((1, 1, 2, 3))),
             ),
         )
         return LoopProgram("drawn", buffers, (ScalarParameter(TIMES.name, Int32),), (), body)
@@ -84,10 +84,11 @@ class Draw:
             return block(*self._parts("out", sources))
         name = f"s{left}"
         self.types[name] = self._type()
-        if self.rng.random() < 0.3:
+        if self.rng.random() < 0.4:
             return self._by_row(name, sources)
         parts = self._parts(name, sources)
-        inner = self._stages([*sources, name], left - 1)
+        seen = sources if self.rng.random() < 0.15 else [*sources, name]
+        inner = self._stages(seen, left - 1)
         return self._allocated(name, self._box(name), block(*parts, inner))
 
     def _by_row(self, name: str, sources: list[str]) -> Statement:
@@ -102,10 +103,10 @@ class Draw:
         made = self._loops(name, box, sources)
         line = ((size("out", "min", 0), size("out", "extent", 0)), (row, constant(1, Int32)))
         used = self._loops("out", line, reads, reach=1)
-        kind = rng.choice((LoopKind.SERIAL, LoopKind.PARALLEL))
+        kind = rng.choice((LoopKind.SERIAL, LoopKind.SERIAL, LoopKind.PARALLEL))
         inside = self._allocated(name, box, block(made, used))
         loop = For(row, low, extent, kind, inside, rng.choice(tuple(Partition)))
-        if rng.random() < 0.5 and kind is LoopKind.SERIAL and isinstance(inside, Allocate):
+        if rng.random() < 0.3 and kind is LoopKind.SERIAL and isinstance(inside, Allocate):
             return self._hoisted(name, loop)
         return loop
 
@@ -140,7 +141,8 @@ class Draw:
         self, name: str, box: tuple[tuple[Expr, Expr], ...], body: Statement
     ) -> Statement:
         rng = self.rng
-        folds = tuple(constant(FOLD, Int32) if rng.random() < 0.2 else None for _ in box)
+        folded = rng.choice(((), (), (), (0,), (1,), (0, 1), (0, 1)))
+        folds = tuple(constant(FOLD, Int32) if d in folded else None for d in range(DIMENSIONS))
         extents = tuple(
             extent if fold is None else fold for (_, extent), fold in zip(box, folds, strict=True)
         )
@@ -177,11 +179,12 @@ class Draw:
         at: list[Expr] = []
         guards: list[Expr] = []
         loops: list[list[For]] = []
-        at_once = rng.choice((LoopKind.VECTORIZED, LoopKind.UNROLLED))
-        for low, extent in box:
+        vectorized = rng.choice((0, 1, None))
+        for d, (low, extent) in enumerate(box):
             var = Variable(Int32, f"v{next(self._numbers)}")
             kind = rng.choice((LoopKind.SERIAL, LoopKind.SERIAL, LoopKind.PARALLEL))
-            form = rng.choice(("plain", "mirrored", "split", "split"))
+            forms = ("split",) if d == vectorized else ("plain", "mirrored", "split")
+            form = rng.choice(forms)
             policy = rng.choice(tuple(Partition))
             if form == "plain":
                 at.append(var)
@@ -195,8 +198,8 @@ class Draw:
                 tiles = (extent + (factor - 1)) / factor
                 outer = For(var, ZERO, tiles, kind, block(), policy)
                 count_ = constant(factor, Int32)
+                at_once = LoopKind.VECTORIZED if d == vectorized else LoopKind.UNROLLED
                 loops.append([outer, For(inner, ZERO, count_, at_once, block())])
-                at_once = LoopKind.UNROLLED
                 offset = var * factor + inner
                 guards.append(offset < extent)
                 at.append(low + offset)
@@ -223,10 +226,11 @@ class Draw:
         value = cast(type, self._value(at, sources, reach, 3))
         if updates:
             operator = rng.choice(("add", "max", "min"))
-            if rng.random() < 0.5:
-                return Provide(name, at, value, Update(operator, shared=rng.random() < 0.5))
             old = Call(type, name, at)
-            return Provide(name, at, fn.select(old > value, old + 1, value))
+            update: Statement = Provide(name, at, fn.select(old > value, old + 1, value))
+            if rng.random() < 0.5:
+                update = Provide(name, at, value, Update(operator, shared=rng.random() < 0.5))
+            return If(self._condition(at), update) if rng.random() < 0.5 else update
         store: Statement = Provide(name, at, value)
         form = rng.random()
         if form < 0.25:

@@ -27,9 +27,9 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.directives.directives import Directives, schedule
-from spaces.model.expressions.expr import Expr, Op, Variable, cast, constant, walk
+from spaces.model.expressions.expr import Cast, Expr, Op, Variable, cast, constant, walk
 from spaces.model.expressions.functions import select
-from spaces.model.expressions.types import Bool, Int32, UInt8, UInt16
+from spaces.model.expressions.types import Bool, Int8, Int32, UInt8, UInt16
 from spaces.model.nest.loopnest import loop_nest
 from spaces.model.writing.text import parse_schedule
 from tests.backend.lowering.program_interpreter import run_program
@@ -195,6 +195,42 @@ def test_stores_stay_apart_from_what_they_read(read: tuple[str, int], stores: in
     assert run_program(after, {"i": 1}, memory)["out"] == expected
 
 
+@st.composite
+def crowded_stores(draw: st.DrawFn) -> list[tuple[int, int, str]]:
+    """The first place, stride and source of stores of four lanes: some fill each other's gaps, and
+    others end just before these or begin just behind them, or overlap them by one place.
+    """
+    apart = draw(st.integers(2, 3))
+    sources = st.sampled_from(["in", "in", "out"])
+    stores = [(20 + k, apart, draw(sources)) for k in draw(st.permutations(range(apart)))]
+    for _ in range(draw(st.integers(1, 2))):
+        stride, gap = draw(st.integers(1, 3)), draw(st.sampled_from([-1, 0]))
+        first = draw(st.sampled_from([19 - gap - 3 * stride, 20 + 4 * apart + gap]))
+        stores.insert(draw(st.integers(1, len(stores) - 1)), (first, stride, draw(sources)))
+    return stores
+
+
+@settings(max_examples=examples(200))
+@given(crowded_stores())
+def test_stores_in_any_order_leave_the_same_values(drawn: list[tuple[int, int, str]]) -> None:
+    lanes = UInt8.with_lanes(4)
+    stores = []
+    for number, (first, stride, source) in enumerate(drawn):
+        base = BEGIN + constant(first, Int32)
+        index = Ramp(Int32.with_lanes(4), base, constant(stride, Int32))
+        added = Broadcast(lanes, constant(10 * number + 1, UInt8))
+        stores.append(Store("out", index, Op(lanes, "add", (Load(lanes, source, index), added))))
+    buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("in", "out"))
+    scalars = (ScalarParameter("i", Int32),)
+    before = LoopProgram("stores", buffers, scalars, (), Block(tuple(stores)))
+    memory = {"in": {k: 3 * k for k in range(60)}, "out": {k: 100 - k for k in range(60)}}
+    wanted = {name: dict(cells) for name, cells in memory.items()}
+    for number, (first, stride, source) in enumerate(drawn):
+        for place in range(2 + first, 2 + first + 4 * stride, stride):
+            wanted["out"][place] = (wanted[source][place] + 10 * number + 1) % 256
+    assert run_program(interleave(before), {"i": 2}, memory) == wanted
+
+
 def first_lanes(lanes: int) -> Expr:
     """The mask of the first ``n`` lanes."""
     numbers = Ramp(Int32.with_lanes(lanes), constant(0, Int32), constant(1, Int32))
@@ -302,6 +338,42 @@ def test_parts_are_computed_at_once_only_where_they_are_alike(names: tuple[str, 
     assert run_program(program, {"i": 0}, memory)["out"] == expected
     at_once = [n for n in walk(value) if isinstance(n, Op) and n.type.lanes == 8]
     assert len(at_once) == (6 if names[0] == names[1] else 0)
+
+
+CHAINS = st.lists(st.sampled_from(["abs", "wrap", "double"]), min_size=2, max_size=2)
+
+
+@settings(max_examples=examples(100))
+@given(st.tuples(CHAINS, CHAINS))
+def test_parts_keep_their_own_operations(chains: tuple[list[str], list[str]]) -> None:
+    """Chains of operations and casts on bytes."""
+    unsigned, signed = UInt8.with_lanes(4), Int8.with_lanes(4)
+    parts: list[Expr] = []
+    for number, chain in enumerate(chains):
+        index = Ramp(Int32.with_lanes(4), BEGIN + constant(4 * number, Int32), constant(1, Int32))
+        part: Expr = Load(unsigned, "in", index)
+        for name in chain:
+            part = Cast(signed, part)
+            if name == "double":
+                part = Op(signed, "add", (part, part))
+            part = Op(unsigned, "abs", (part,)) if name == "abs" else Cast(unsigned, part)
+        parts.append(part)
+    dense = Ramp(Int32.with_lanes(8), BEGIN, constant(1, Int32))
+    value = choose_interleaving(interleaved(parts, 8))
+    buffers = tuple(BufferParameter(n, UInt8, 1, n == "out") for n in ("in", "out"))
+    program = LoopProgram(
+        "chains", buffers, (ScalarParameter("i", Int32),), (), Store("out", dense, value)
+    )
+    given_bytes = {k: (37 * k + 150) % 256 for k in range(8)}
+    expected = {}
+    for place in range(8):
+        byte = given_bytes[place // 2 + 4 * (place % 2)]
+        for name in chains[place % 2]:
+            number = byte - 256 if byte > 127 else byte
+            byte = {"abs": abs(number), "wrap": number, "double": 2 * number}[name] % 256
+        expected[place] = byte
+    found = run_program(program, {"i": 0}, {"in": given_bytes, "out": {}})["out"]
+    assert found == expected
 
 
 def test_every_other_lane() -> None:

@@ -183,6 +183,17 @@ def test_a_marked_column_leaves_the_steady_state_as_it_is(marked: int) -> None:
     assert [evaluate(one.extent, sizes) for one in loops] == [1, 126, 1]
 
 
+@pytest.mark.parametrize("marked", [0, 40, 512])
+def test_a_marked_row_leaves_the_loop_over_rows_as_it_is(marked: int) -> None:
+    image, out = ImageParam(UInt16, 2, "input"), Func("out")
+    out[X, Y] = select(Y == marked, 0, image[X, Y])
+    algorithm = pipeline(out)
+    program = programs(algorithm, schedule(algorithm).vectorize("x", 8))["partition"]
+    rows = [one for one in found(program, For) if one.var.name == "out.s0.y"]
+    assert len(rows) == 1
+    assert not found(program, If)
+
+
 @pytest.mark.parametrize("lanes", [1, 8])
 @pytest.mark.parametrize("policy", ["auto", "never", "always"])
 def test_loops_are_partitioned_as_the_schedule_says(policy: str, lanes: int) -> None:

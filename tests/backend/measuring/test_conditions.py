@@ -196,15 +196,25 @@ def test_free_cores_are_taken_beside_a_process_that_measures(
 
 
 @ON_LINUX
-def test_a_core_is_free_if_its_hardware_threads_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cores 0 and 1 are one, as are 2 and 3, and 4 and 5; core 3 works."""
+def test_a_core_is_free_if_all_its_hardware_threads_rest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Cores 0 and 1 are one, as are 2 and 3, and 4 and 5; core 3 works. The system tells so in
+    ranges and in lists.
+    """
+    assert cores._work_of_cores().keys() >= set(USABLE)
+    for core in range(6):
+        topology = tmp_path / f"sys/devices/system/cpu/cpu{core}/topology"
+        topology.mkdir(parents=True)
+        first, second = core & ~1, core | 1
+        told = f"{first},{second}\n" if first == 4 else f"{first}-{second}\n"
+        (topology / "thread_siblings_list").write_text(told)
+    monkeypatch.setattr(cores, "Path", lambda path: tmp_path / path.lstrip("/"))
     monkeypatch.setattr(cores, "LOOK", 0.02)
-    monkeypatch.setattr(cores, "_siblings", lambda core: {core & ~1, core | 1})
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 4, 5})
     for before, expected in ((), [0, 4]), ((5, 1), [1, 5]), ((2,), [0, 4]):
         looks = [dict.fromkeys(range(6), 50), {**dict.fromkeys(range(6), 50), 3: 500}]
         assert find_free_cores(before, lambda looks=looks: looks.pop(0)) == expected  # type: ignore[misc]
-    assert cores._work_of_cores().keys() >= set(USABLE)
 
 
 @ON_LINUX

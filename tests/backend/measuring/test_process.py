@@ -143,6 +143,16 @@ def test_a_message_that_stops_in_the_middle_is_waited_for_no_longer_than_others(
             worker.ask(TimeRequest(0), 0.7)()
 
 
+def test_a_request_that_a_worker_does_not_take_is_waited_for_no_longer_than_answers() -> None:
+    """More than the system keeps for a process that reads nothing."""
+    with Worker.start(a_task()) as worker:
+        os.kill(worker.pid, signal.SIGSTOP)
+        with pytest.raises(WorkerLost, match=r"did not take a request within 0\.3 s") as lost:
+            worker.ask(bytes(1 << 24), 0.3)  # type: ignore[arg-type]
+        assert lost.value.outcome is RunOutcome.HUNG
+        assert ends(worker.pid)
+
+
 def line(**changed: object) -> bytes:
     return json.dumps({"outcome": "correct", "reason": "", "seconds": 0.5, **changed}).encode()
 

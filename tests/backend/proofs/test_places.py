@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,14 @@ from tests.draw_counts import examples
 X, Y, Z, N, M = (Variable(Int32, n) for n in ("x", "y", "z", "n", "m"))
 OTHER = Second(("x", "y", "z"))
 WIDTH, HEIGHT = (N + 7) / 8 * 8, M * 2 - 1
-PLACES = Places({}, {"f": (WIDTH, HEIGHT, constant(3, Int32)), "g": (constant(4, Int32), N)})
+PLACES = Places(
+    {},
+    {
+        "f": (WIDTH, HEIGHT, constant(3, Int32)),
+        "g": (constant(4, Int32), N),
+        "h": (constant(8, Int32), HEIGHT, constant(3, Int32)),
+    },
+)
 
 
 def number(value: int) -> Expr:
@@ -27,10 +35,13 @@ def number(value: int) -> Expr:
 
 
 @settings(max_examples=examples(60))
-@given(*[st.sampled_from([X, Y, Z, X - Y, X * 2, Y + Z * 3, N - X, number(1)])] * 3)
-def test_places_that_are_apart_have_other_indices(x: Expr, y: Expr, z: Expr) -> None:
-    index = x + WIDTH * (y + HEIGHT * z)
-    apart = PLACES.apart("f", index, OTHER(index))
+@given(
+    st.sampled_from("fh"),
+    *[st.sampled_from([X, Y, Z, X - Y, X * 2, Y + Z * 3, N - X, number(1)])] * 3,
+)
+def test_places_that_are_apart_have_other_indices(buffer: str, x: Expr, y: Expr, z: Expr) -> None:
+    index = x + PLACES.extents[buffer][0] * (y + HEIGHT * z)
+    apart = PLACES.apart(buffer, index, OTHER(index))
     names = ("x", "y", "x" + SECOND, "y" + SECOND)
     every = product((1, 9), (1, 2), (0, 1), *[range(3)] * 4)
     n, m, depth, *rest = np.array(list(every), np.int64).T
@@ -40,10 +51,12 @@ def test_places_that_are_apart_have_other_indices(x: Expr, y: Expr, z: Expr) -> 
     assert np.all(is_other | ~np.asarray(read(apart, at, ARRAYS), bool))
 
 
-def test_threads_of_a_tile_no_wider_than_a_row_are_apart() -> None:
-    index = X + WIDTH * (Y + HEIGHT * Z)
-    goal = PLACES.apart("f", index, OTHER(index))
-    assert decide(asked(goal, width=8)) == Proven("solver")
+@pytest.mark.parametrize("buffer", ["f", "h"])
+def test_threads_of_a_tile_no_wider_than_a_row_are_apart(buffer: str) -> None:
+    """Rows are a number of places long, or as many as a formula says: at least 8."""
+    index = X + PLACES.extents[buffer][0] * (Y + HEIGHT * Z)
+    goal = PLACES.apart(buffer, index, OTHER(index))
+    assert isinstance(decide(asked(goal, width=8)), Proven)
     assert not isinstance(decide(asked(goal, width=9)), Proven)
 
 

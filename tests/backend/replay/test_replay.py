@@ -175,6 +175,22 @@ def test_a_lost_update_is_shown_where_all_add_to_one_place() -> None:
     assert wrong.obtained == 4  # in turns, each adds to the first value, and the last store stays
 
 
+def test_an_atomic_update_of_a_place_that_holds_another_value_is_shown() -> None:
+    x, r = Var("x"), RDom([(0, 4)], "r")
+    count, out = Func("count"), Func("out")
+    count[x] = x
+    count[x] += r.x
+    out[x] = count[x] + count[x + 1]
+    p = pipeline(out)
+    sliding = schedule(p).func("count").store_root().compute_at("out", "x")
+    atomic = sliding.fold_storage("x", 1).update(0).atomic().parallel("r.x")
+    found = replay_nest(loop_nest(p, atomic.schedule), {"out.extent.0": 3})
+    first = found.faults[0]
+    assert (first.kind, first.access, first.buffer) == (FaultKind.OVERWRITTEN, "read", "count")
+    assert first.coordinate == (0,)
+    assert set(first.iteration) == {"out.s0.x", "count.s1.x", "count.s1.r.x"}
+
+
 def test_a_report_says_what_happened_in_words() -> None:
     said = str(played(SLIDING.fold_storage("y", 2)))
     assert "bx(0, 0) is read at by.s0.y = 0, by.s0.x = 0, but its place holds bx(0, 2)" in said

@@ -12,6 +12,7 @@ import pytest
 
 from spaces import Func, ImageParam, Int32, Var, parse_schedule, pipeline
 from spaces.backend.access import AccessMode
+from spaces.backend.arrays.dlpack import received
 from spaces.backend.compile_gpu import compile_gpu_unchecked
 from spaces.backend.cuda.errors import CudaLaunchError, CudaUnavailable
 from spaces.backend.cuda.executors import present_executor
@@ -70,6 +71,15 @@ def test_a_session_copies_once_and_is_timed_between_events() -> None:
     assert [len(calls(name, at)) for name in ("upload", "launch", "record", "download")] == [
         2, 2, 2, 1,
     ]  # fmt: skip
+
+
+def test_a_copy_for_another_library_has_the_same_values() -> None:
+    given = np.arange(60, dtype=np.int32)
+    array = GpuExecutor().device_array(given)
+    lent = received(array, stream=1, copy=True)
+    found = np.zeros_like(given)
+    array.gpu.read(lent.address, found, array.stream)
+    np.testing.assert_array_equal(found, given)
 
 
 def test_a_refused_launch_is_told_with_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
