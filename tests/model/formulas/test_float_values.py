@@ -49,6 +49,12 @@ def test_readings_have_the_bits_of_the_reference(name: str) -> None:
         assert np.int64(read(formula, given, INTEGERS)).astype(np.int32) == wanted[place]
 
 
+def test_numbers_that_are_made_from_floats_do_not_wrap() -> None:
+    """Coordinates stand for mathematical integers."""
+    large = cast(Int32, Variable(Float32, "p") * 2.0)
+    assert read(large * large * large, {"p": 2.0**29}, INTEGERS) == 2**90
+
+
 @pytest.mark.parametrize("name", MAKINGS)
 def test_intervals_hold_all_values(name: str) -> None:
     v, p, n = Variable(Float32, "v"), Param(Float32, "p"), Param(Int32, "n")
