@@ -10,7 +10,7 @@ from spaces import Func, OrderError, Pipeline, RDom, Schedule, Var, loop_nest, s
 from spaces.model.algorithm.freeze import pipeline as freeze
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.bounds import Bounds
-from spaces.model.nest.loopnest import Allocate, walk_nest
+from spaces.model.nest.loopnest import Allocate, Compute, walk_nest
 from tests.examples import examples, is_thorough
 from tests.model.nest.nest_interpreter import ideal, run_nest
 from tests.strategies import schedules, stencil_pipelines
@@ -94,6 +94,17 @@ def test_fused_loops_visit_each_point_once(fused: tuple[str, str]) -> None:
     outputs, computed = run_nest(loop_nest(algorithm, chosen), sizes, counting)
     assert outputs["out"] == {(x, y): x * 10 + y for x in range(-2, 5) for y in range(5, 8)}
     assert computed == 21
+
+
+def test_values_read_at_simple_coordinates() -> None:
+    """Their own arithmetic stays as written."""
+    f, out, x = Func("f"), Func("out"), Var("x")
+    f[x] = x * 3
+    out[x] = f[(x + 3) - 3] * 2 + 0 * (x - x)
+    algorithm = freeze(out)
+    nest = loop_nest(algorithm, schedule(algorithm).func("f").compute_root().schedule)
+    (last,) = (n for n in walk_nest(nest.body) if isinstance(n, Compute) and n.func == "out")
+    assert [str(value) for value in last.values] == ["f(out.s0.x) * 2 + 0 * (out.s0.x - out.s0.x)"]
 
 
 def counting(name: str, at: tuple[int, ...]) -> int:
