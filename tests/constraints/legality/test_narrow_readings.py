@@ -178,3 +178,10 @@ def test_machine_code_trusts_no_end_of_a_difference_that_wraps() -> None:
         max(Int64.wrap(d), 0) * (int(n) % 256) for d, n in zip(differences, numbers, strict=True)
     ]
     assert read_native(formula, {"n": numbers}).tolist() == [Int64.wrap(n) for n in wanted]
+
+
+def test_machine_code_rounds_large_numbers_to_the_nearest_double() -> None:
+    """Of numbers beyond 53 bits, in vectors of which each lane has one."""
+    numbers = [2**62 + 513, -(2**62) - 511, 2**53 + 1, -(2**53) - 3, 2**63 - 1, -(2**63), 7, -1]
+    found = read_native(cast(Float64, N), {"n": np.array(numbers)})
+    assert found.tolist() == [float(n) for n in numbers]

@@ -11,6 +11,8 @@ from spaces.model.algorithm.freeze import pipeline as freeze
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.bounds import Bounds
 from spaces.model.nest.loopnest import Allocate, Compute, walk_nest
+from spaces.model.nest.nest_text import format_nest, format_nests
+from spaces.model.writing.text import parse_schedule
 from tests.examples import examples, is_thorough
 from tests.model.nest.nest_interpreter import ideal, run_nest
 from tests.strategies import schedules, stencil_pipelines
@@ -105,6 +107,23 @@ def test_values_read_at_simple_coordinates() -> None:
     nest = loop_nest(algorithm, schedule(algorithm).func("f").compute_root().schedule)
     (last,) = (n for n in walk_nest(nest.body) if isinstance(n, Compute) and n.func == "out")
     assert [str(value) for value in last.values] == ["f(out.s0.x) * 2 + 0 * (out.s0.x - out.s0.x)"]
+
+
+def test_a_nest_is_shown_for_each_case_of_a_specialization() -> None:
+    out, x = Func("out"), Var("x")
+    out[x] = x
+    algorithm = freeze(out)
+    whole = format_nests(algorithm, parse_schedule("out.vectorize(x, 4);", algorithm))
+    assert whole == format_nest(
+        loop_nest(algorithm, schedule(algorithm).vectorize("x", 4).schedule)
+    )
+    text = "out.specialize(out.dim(0).extent() > 8).vectorize(x, 4);"
+    cases = format_nests(algorithm, parse_schedule(text, algorithm)).splitlines()
+    (first, last) = (line for line in cases if line.startswith("where"))
+    assert first != last
+    assert [line.strip() for line in cases[1 : cases.index(last)]] == [
+        line.strip() for line in whole.splitlines()
+    ]
 
 
 def counting(name: str, at: tuple[int, ...]) -> int:

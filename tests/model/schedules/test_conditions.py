@@ -22,7 +22,12 @@ from spaces.model.expressions.definitions import DERIVED, RANDOM, REQUIRE
 from spaces.model.expressions.expr import Expr, Op, Variable, cast, compare, constant, walk
 from spaces.model.expressions.types import Float32, Int32, Type, UInt8, UInt16, UInt32
 from spaces.model.formulas.algebra import evaluate
-from spaces.model.schedules.conditions import format_condition, negation, read_condition
+from spaces.model.schedules.conditions import (
+    ConditionError,
+    format_condition,
+    negation,
+    read_condition,
+)
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.every_operator import OPERATORS, TYPES, Form, forms
 
@@ -129,3 +134,12 @@ def test_a_condition_or_its_negation_holds(name: str, element: Type) -> None:
     for x, y in product(numbers, numbers):
         values = {"a": x, "b": y}
         assert bool(evaluate(negation(condition), values)) is not bool(evaluate(condition, values))
+
+
+@pytest.mark.parametrize(
+    ("terms", "shown"), [(2, "`wrong(z + z)`"), (60, f"`wrong({'z + ' * 13}z…`")]
+)
+def test_what_no_condition_asks_for_is_shown_in_short(terms: int, shown: str) -> None:
+    with pytest.raises(ConditionError) as told:
+        read_condition(f"wrong({' + '.join(['z'] * terms)}) > 0", ALGORITHM)
+    assert shown in str(told.value)
