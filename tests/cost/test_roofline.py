@@ -70,3 +70,16 @@ def test_the_tables_name_the_same_products(name: str) -> None:
 def test_a_cpu_without_known_rates() -> None:
     with pytest.raises(ValueError, match=r"No peak rates are known of generic, only of znver2,"):
         spaces.cost_model("roofline", FOUR_CORES)
+
+
+def test_times_of_nests_add_up() -> None:
+    """So searches price nests one by one. The second is bound by the lines that it writes."""
+    x, f, g = spaces.Var("x"), spaces.Func("f"), spaces.Func("g")
+    f[x] = x * 2 + 1
+    g[x] = f[x] * 3
+    both = spaces.pipeline(g, estimates={g: [4096]})
+    schedule = spaces.parse_schedule("f.compute_root();", both)
+    model = Roofline(FOUR_CORES, ROUND_PEAKS)
+    assert model.adds_nests
+    alone = (2 * 4096 / 8e9, 257 * 64 / 32e9)
+    assert float(model.cost(Batch.of(both, schedule))) == pytest.approx(sum(alone))

@@ -62,3 +62,15 @@ def test_a_table_is_touched_at_most_once() -> None:
         working_set("f"), StructureFeatures(pipe, parse_schedule("f.compute_root()", pipe), CPU)
     )
     assert evaluate(formula, pipe.sizes()) == 1000 * BYTES + 1000 + 256 * BYTES
+
+
+def test_stages_that_are_not_computed_have_no_features() -> None:
+    """An inlined Func, and a stage beyond the last."""
+    x, f, out = Var("x"), Func("f"), Func("out")
+    f[x] = x * 2
+    out[x] = f[x] + 1
+    pipe = pipeline(out, estimates={out: [64]})
+    about = StructureFeatures(pipe, parse_schedule("", pipe), CPU)
+    assert about.stage("out", 0) is not None
+    assert about.stage("out", 1) is None
+    assert about.stage("f", 0) is None

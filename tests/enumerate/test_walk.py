@@ -17,7 +17,7 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.registry import Strategy
 from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
-from spaces.enumerate.search.stagewise.state import HalfDecided
+from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay
 from spaces.enumerate.search.stagewise.walk import Complete, walk_funcs
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
@@ -133,3 +133,31 @@ def test_schedules_that_are_illegal_as_a_whole_are_searched_for_again(
     (found,) = spaces.best(spaces.search(space, "reuse", strategy)).best
     assert judged == [True, False]
     assert spaces.verify(space.pipeline, found.schedule, space.device)
+
+
+def test_fixed_funcs_cost_what_all_that_is_decided_costs() -> None:
+    """The price of the nest that reads one is added to what is known of the others."""
+    x, y = spaces.Var("x"), spaces.Var("y")
+    image = spaces.ImageParam(spaces.Float32, 2, "image")
+    first, middle, out = (spaces.Func(name) for name in ("first", "middle", "out"))
+    first[x, y] = image[x, y] * 2.0
+    middle[x, y] = first[x, y] + first[x, y + 1]
+    out[x, y] = middle[x, y] + middle[x + 1, y]
+    made = spaces.pipeline(out, estimates={out: [256, 64]})
+    whole = spaces.parse_schedule("first.compute_root().parallel(y)", made)
+    space = spaces.ScheduleSpace(made, FOUR_CORES, fixed=spaces.Schedule((whole.of("first"),)))
+    pricer = Pricer.of(space.of_patterns, Reuse.of(FOUR_CORES), Limits())
+    task = StageDecisions(pricer, 4096, pricer.board.deadline)
+    state, names = task.start(), ("out", "middle", "first")
+    for count in (1, 2):
+        part = task.part([state], names[:count])
+        ways = (way for way in task.ways.list_ways(state, names[:count]) if _is_at_root(way))
+        priced = (one for way in ways if (one := task.prices.price_way(part, way)) is not None)
+        state = min(priced, key=lambda one: one.cost).cheapest
+    passed = task.pass_fixed_func(state, names)
+    assert state.cost < passed.cost < inf
+    assert passed.cost == pytest.approx(task.cost_so_far(passed))
+
+
+def _is_at_root(way: OpenWay) -> bool:
+    return way.entry.compute.is_root

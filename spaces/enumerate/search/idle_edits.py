@@ -126,10 +126,10 @@ class _StageEdits:
             yield from self._edit((split, fuse), fuse.fused, (split.old,))
 
     def _leave_out_fuse(self, fuse: Fuse, once: str, left: str) -> Iterator[Edit]:
-        """Leaves out the fuse of a dimension of one iteration, which becomes a loop of its own."""
-        before = self._order.splits[: self._order.splits.index(fuse)]
-        is_dimension = not any(once in one.made for one in before)
-        if is_dimension and fuse.fused in self._order.names:
+        """Leaves out the fuse of a dimension of one iteration, which becomes a loop of its own,
+        unless something else takes the fused loop.
+        """
+        if fuse.fused in self._order.names:
             yield from self._edit((fuse,), fuse.fused, (once, left))
 
     def _leave_out_split(self, split: Split, once: str, left: str) -> Iterator[Edit]:

@@ -268,7 +268,7 @@ def _check_names(name: str, record: Split | Fuse, ranges: Mapping[str, object]) 
     left = [loop for loop in ranges if loop not in record.taken]
     unknown = [loop for loop in record.taken if loop not in ranges]
     twice = [loop for loop in record.made if loop in left or record.made.count(loop) > 1]
-    doubled = record.taken[:1] if len(set(record.taken)) < len(record.taken) else ()
+    doubled = record.taken if len(set(record.taken)) < len(record.taken) else ()
     for loop in (*unknown, *twice, *doubled):
         wrong = "is no loop there" if loop in unknown else "would name two loops"
         raise OrderError(

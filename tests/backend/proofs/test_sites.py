@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 
 from spaces.backend.ir.statements import If, Statement, Store, block
 from spaces.backend.proofs.sites import sites
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
+from tests.draw_counts import examples
 
 NAMES = ("x", "y", "z")
 

@@ -10,13 +10,29 @@ import z3
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spaces import Bool, Expr, Int8, Int16, Int32, Int64, Type, UInt8, UInt16, UInt32, UInt64, cast
+from spaces import (
+    Bool,
+    Expr,
+    Float32,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Type,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    cast,
+)
 from spaces.backend.arithmetic import value_of
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.definitions import arithmetic
 from spaces.model.expressions.expr import Op, Variable, binary, compare, constant, walk
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read
+from spaces.model.formulas.instructions import NotNativeError
 from spaces.model.formulas.native import read_native
 from spaces.model.formulas.smt import term
 from tests.draw_counts import examples
@@ -115,7 +131,7 @@ def test_terms_of_narrow_types_wrap(case: tuple[Expr, dict[str, int]]) -> None:
     assert number == expected(formula, values)
 
 
-A, B = Variable(UInt8, "a"), Variable(UInt8, "b")
+A, B, N = Variable(UInt8, "a"), Variable(UInt8, "b"), Variable(Int64, "n")
 
 
 @pytest.mark.parametrize(
@@ -135,3 +151,37 @@ def test_what_wraps_by_hand(formula: Expr, wanted: int) -> None:
     assert np.all(read(formula, {n: np.array([v]) for n, v in values.items()}, ARRAYS) == wanted)
     terms = {n: z3.IntVal(v) for n, v in values.items()}
     assert z3.simplify(term(formula, terms, z3.main_ctx())).as_long() == wanted
+
+
+@pytest.mark.parametrize(
+    ("type", "formula"),
+    [
+        (Float32, cast(Float32, N)),
+        (UInt64, cast(UInt64, N)),
+        (Int32, cast(Int32, cast(Float64, N) / 2.0)),
+    ],
+    ids=str,
+)
+def test_machine_code_refuses_conversions_that_it_does_not_have(type: Type, formula: Expr) -> None:
+    with pytest.raises(NotNativeError, match=f"has no (conversion to|numbers of) {type}"):
+        read_native(formula, {"n": np.array([1, 2])})
+
+
+def test_machine_code_trusts_no_end_of_a_difference_that_wraps() -> None:
+    """Less than any int64 becomes a large number, of which the lower half is not all."""
+    factor = cast(Int64, cast(Int32, N))
+    wrapped = factor * 2**31 - constant(2**63 - 1, Int64)
+    formula = Op(Int64, "max", (wrapped, constant(0, Int64))) * cast(UInt8, N)
+    numbers = np.array([-3, -(2**31), -1, 2, 2**31 - 1])
+    differences = [int(n) * 2**31 - 2**63 + 1 for n in numbers]
+    wanted = [
+        max(Int64.wrap(d), 0) * (int(n) % 256) for d, n in zip(differences, numbers, strict=True)
+    ]
+    assert read_native(formula, {"n": numbers}).tolist() == [Int64.wrap(n) for n in wanted]
+
+
+def test_machine_code_rounds_large_numbers_to_the_nearest_double() -> None:
+    """Of numbers beyond 53 bits, in vectors of which each lane has one."""
+    numbers = [2**62 + 513, -(2**62) - 511, 2**53 + 1, -(2**53) - 3, 2**63 - 1, -(2**63), 7, -1]
+    found = read_native(cast(Float64, N), {"n": np.array(numbers)})
+    assert found.tolist() == [float(n) for n in numbers]

@@ -121,6 +121,9 @@ def test_division_rounds_so_that_the_remainder_is_never_negative():
     for (a, b), quotient, remainder in zip(pairs.tolist(), quotients, remainders, strict=True):
         assert read(x / y, {"a": a, "b": b}, INTEGERS) == quotient
         assert read(x % y, {"a": a, "b": b}, INTEGERS) == remainder
+        by_number = (x / constant(b, Int32), x % constant(b, Int32))
+        for formula, wanted in zip(by_number, (quotient, remainder), strict=True):
+            assert read(formula, {"a": np.array([a])}, ARRAYS).tolist() == [wanted]
         if b == 0:
             assert (quotient, remainder) == (0, 0)
         else:

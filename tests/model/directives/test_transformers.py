@@ -189,3 +189,14 @@ def test_reductions_stay_in_order() -> None:
     kinds = [one for one in found if one.startswith(("f: r.x is", "f: ri is"))]
     assert kinds == ["f: r.x is unrolled in update(0)", "f: ri is unrolled in update(0)"]
     assert {"f: x is parallel", "f: x is parallel in update(0)"} <= found.keys()
+
+
+def test_an_output_that_another_one_reads_stays_at_root() -> None:
+    x, y, first, second = Var("x"), Var("y"), Func("first"), Func("second")
+    first[x, y] = x + y
+    second[x, y] = first[x, y] + first[x, y + 1]
+    outputs = pipeline([first, second])
+    found = listed("", LoopKind.PARALLEL, algorithm=outputs)
+    assert "first: y is parallel" in found
+    assert not any("compute" in name for name in found)
+    assert Levels(outputs, Schedule.default(outputs)).enclosing("first") == ()

@@ -22,6 +22,15 @@ from tests.draw_counts import examples
 
 A, B = Variable(Int32, "a"), Variable(Int32, "b")
 OPERATORS = {"bit_and": operator.and_, "bit_or": operator.or_, "bit_xor": operator.xor}
+ARITHMETIC = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.floordiv,
+    "mod": lambda a, b: a % abs(b) if b else 0,
+    "min": min,
+    "max": max,
+}
 ENDS = st.tuples(st.integers(-20, 20), st.integers(0, 9)).map(lambda p: (p[0], sum(p)))
 
 
@@ -33,6 +42,24 @@ def test_numbers_stay_between_the_ends(name: str, a: tuple[int, int], b: tuple[i
     found = [OPERATORS[name](x, y) for x, y in product(*numbers)]
     assert low <= min(found)
     assert max(found) <= high
+
+
+@pytest.mark.parametrize("name", sorted(ARITHMETIC))
+def test_numbers_of_arithmetic_reach_the_ends(name: str) -> None:
+    """Numbers of both signs, also as divisors. Only the ends of a remainder may lie further out."""
+    ranges = [(low, high) for low in range(-3, 4) for high in range(low, 4)]
+    for a, b in product(ranges, ranges):
+        ends = CORNERS[name](Int32, a, b)
+        if ends is None:
+            assert name == "div"
+            assert b[0] <= 0
+            continue
+        numbers = [range(first, last + 1) for first, last in (a, b)]
+        found = [ARITHMETIC[name](x, y) for x, y in product(*numbers)]
+        assert ends[0] <= min(found)
+        assert max(found) <= ends[1]
+        if name != "mod":
+            assert ends == (min(found), max(found))
 
 
 @pytest.mark.parametrize("name", sorted(OPERATORS))

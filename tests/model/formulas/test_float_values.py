@@ -11,7 +11,7 @@ from spaces import Float32, Float64, Func, ImageParam, Int32, Param, Var, cast, 
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Variable, constant
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read
-from spaces.model.formulas.float_values import limits_of_floats
+from spaces.model.formulas.float_values import float_value, limits_of_floats
 from spaces.model.formulas.interval import UNBOUNDED, Interval
 from spaces.model.formulas.regions import Ranges
 from spaces.model.formulas.simplify import Simplifier
@@ -47,6 +47,12 @@ def test_readings_have_the_bits_of_the_reference(name: str) -> None:
     for place in range(0, 300, 23):
         given = {"v": float(v[place]), "p": float(p[place]), "n": int(n[place])}
         assert np.int64(read(formula, given, INTEGERS)).astype(np.int32) == wanted[place]
+
+
+def test_numbers_that_are_made_from_floats_do_not_wrap() -> None:
+    """Coordinates stand for mathematical integers."""
+    large = cast(Int32, Variable(Float32, "p") * 2.0)
+    assert read(large * large * large, {"p": 2.0**29}, INTEGERS) == 2**90
 
 
 @pytest.mark.parametrize("name", MAKINGS)
@@ -102,5 +108,17 @@ def test_floats_that_may_overflow_have_no_limits() -> None:
     ranges = Ranges(Simplifier(), {"v": unit, "f.s0.x": within})
     assert ranges.of(cast(Int32, x * 1e15)).is_bounded
     assert ranges.of(cast(Int32, x / p * 0.5)).is_bounded
-    for formula in (x * 1e20 * 1e20, x * y, p / (v - 0.5), x / y, fn.exp(p) * v):
+    for formula in (x * 1e20 * 1e20, x * 1e18 / 1e-3, x * y, p / (v - 0.5), x / y, fn.exp(p) * v):
         assert ranges.of(cast(Int32, formula)) == UNBOUNDED
+
+
+def test_numbers_limit_what_has_no_limits() -> None:
+    """No formula has an exponential function, but what limits its values is a formula."""
+    p = Param(Float32, "p").as_expr()
+    found = Ranges(Simplifier(), {}).of(fn.clamp(cast(Int32, fn.exp(p)), 2, 9))
+    assert found == Interval(constant(2, Int32), constant(9, Int32))
+
+
+def test_only_arithmetic_of_floats_has_a_value() -> None:
+    with pytest.raises(TypeError, match="`v` is no arithmetic of floats"):
+        float_value(Variable(Float32, "v"), [])

@@ -65,6 +65,17 @@ def test_value_is_kept(expr: Expr, values: dict[str, int]) -> None:
     assert evaluate(informed()(expr), values) == evaluate(expr, values)
 
 
+def test_shifts_keep_their_value() -> None:
+    """Also by the width of a number and one less, where two to this power is no int32."""
+    for amount, sign in product(range(-33, 34), (1, -1)):
+        name = "shift_left" if sign == 1 else "shift_right"
+        form = Simplifier()(Op(Int32, name, (A, constant(sign * amount, Int32))))
+        for value in (-(2**31), -3, -1, 0, 1, 5, 2**31 - 1):
+            wanted = value << amount if amount >= 0 else value >> -amount
+            if Int32.holds(wanted):
+                assert evaluate(form, {"a": value}) == wanted
+
+
 @given(integer_expressions(), VALUES)
 def test_simplifying_twice_changes_nothing_of_the_value(expr: Expr, values: dict[str, int]) -> None:
     once = informed()(expr)

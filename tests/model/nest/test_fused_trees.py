@@ -6,6 +6,8 @@ from typing import TypeAlias
 
 import attrs
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spaces import (
     Func,
@@ -27,6 +29,7 @@ from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.loopnest import Allocate, Compute, Loop
 from spaces.model.nest.loopnest import NestNode as NestNode
 from spaces.model.nest.tree import ComputeNode, LoopNode, RootNode, TreeNode
+from tests.draw_counts import examples
 
 X, Y = Var("x"), Var("y")
 
@@ -205,3 +208,32 @@ def test_nothing_is_computed_in_iterations_of_fused_loops_that_ask_for_nothing()
         (runs,) = (guard.condition for guard in guards)
         rows = [y for y in range(15) if evaluate(runs, {**sizes, loop.var.name: y})]
         assert rows == list(range(10))
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    st.integers(-9, 9),
+    st.integers(-9, 9),
+    st.sampled_from(["NoAlign", "AlignStart", "AlignEnd"]),
+)
+def test_stages_of_fused_loops_compute_each_row_once(here: int, there: int, align: str) -> None:
+    """``g`` is needed in other rows than ``f``, whose loop may begin and end before its own."""
+    f, g, out = Func("f"), Func("g"), Func("out")
+    f[X, Y] = X + Y
+    g[X, Y] = X - Y
+    out[X, Y] = f[X, Y] + f[X, Y + 7] + g[X, Y + here] + g[X, Y + there]
+    made = pipeline(out)
+    text = f"f.compute_root()\ng.compute_root().compute_with(f, y, LoopAlignStrategy::{align})"
+    placed = loop_nest(made, parse_schedule(text, made)).placements
+    sizes = {"out.min.1": 0, "out.extent.1": 10, "out.min.0": 0, "out.extent.0": 1}
+    rows = {"f": range(17), "g": range(min(here, there), max(here, there) + 10)}
+    for name in rows:
+        (traversal,) = placed[name].stages
+        (loop,) = (one for one in traversal.loops if one.loop == "y")
+        (column,) = (one for one in traversal.loops if one.loop == "x")
+        found = []
+        for turn in range(evaluate(loop.min, sizes), evaluate(loop.max, sizes) + 1):
+            at = {**sizes, loop.var.name: turn, column.var.name: 0}
+            if all(evaluate(guard.condition, at) for guard in traversal.guards):
+                found.append(evaluate(traversal.coordinates["y"], at))
+        assert found == list(rows[name])

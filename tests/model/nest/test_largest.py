@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spaces import Func, Var, device, pipeline, schedule, verify
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Const, Expr, Variable, constant
+from spaces.model.expressions.expr import Call, Const, Expr, Variable, constant
 from spaces.model.expressions.rewrite import variables
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.algebra import evaluate
@@ -207,3 +207,12 @@ def test_a_tile_that_is_read_mirrored_has_a_constant_size(place: Callable[[Var],
     tiled = schedule(made).func("f").split("x", "x", "xi", 8, Tail.GUARD_WITH_IF)
     stored = tiled.func("g").compute_at("f", "x").store_in(MemoryType.STACK).vectorize("x", 4)
     assert verify(made, stored.schedule, device("cpu")).legal
+
+
+def test_values_that_are_read_may_wrap():
+    """Of 2**30 twice as much is -2**31, and the whole is 2**30, although no number is larger than
+    the lesser of two.
+    """
+    value = Call(Int32, "image", (STEP,))
+    assert isinstance(bound(fn.min(value + value, 7)), Const)
+    assert not isinstance(bound(fn.min(value + value, value) - value), Const)

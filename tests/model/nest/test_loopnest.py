@@ -10,7 +10,9 @@ from spaces import Func, OrderError, Pipeline, RDom, Schedule, Var, loop_nest, s
 from spaces.model.algorithm.freeze import pipeline as freeze
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.nest.bounds import Bounds
-from spaces.model.nest.loopnest import Allocate, walk_nest
+from spaces.model.nest.loopnest import Allocate, Compute, walk_nest
+from spaces.model.nest.nest_text import format_nest, format_nests
+from spaces.model.writing.text import parse_schedule
 from tests.draw_counts import examples, is_thorough
 from tests.drawn_pipelines import schedules, stencil_pipelines
 from tests.model.nest.nest_interpreter import ideal, run_nest
@@ -94,6 +96,34 @@ def test_fused_loops_visit_each_point_once(fused: tuple[str, str]) -> None:
     outputs, computed = run_nest(loop_nest(algorithm, chosen), sizes, counting)
     assert outputs["out"] == {(x, y): x * 10 + y for x in range(-2, 5) for y in range(5, 8)}
     assert computed == 21
+
+
+def test_values_read_at_simple_coordinates() -> None:
+    """Their own arithmetic stays as written."""
+    f, out, x = Func("f"), Func("out"), Var("x")
+    f[x] = x * 3
+    out[x] = f[(x + 3) - 3] * 2 + 0 * (x - x)
+    algorithm = freeze(out)
+    nest = loop_nest(algorithm, schedule(algorithm).func("f").compute_root().schedule)
+    (last,) = (n for n in walk_nest(nest.body) if isinstance(n, Compute) and n.func == "out")
+    assert [str(value) for value in last.values] == ["f(out.s0.x) * 2 + 0 * (out.s0.x - out.s0.x)"]
+
+
+def test_a_nest_is_shown_for_each_case_of_a_specialization() -> None:
+    out, x = Func("out"), Var("x")
+    out[x] = x
+    algorithm = freeze(out)
+    whole = format_nests(algorithm, parse_schedule("out.vectorize(x, 4);", algorithm))
+    assert whole == format_nest(
+        loop_nest(algorithm, schedule(algorithm).vectorize("x", 4).schedule)
+    )
+    text = "out.specialize(out.dim(0).extent() > 8).vectorize(x, 4);"
+    cases = format_nests(algorithm, parse_schedule(text, algorithm)).splitlines()
+    (first, last) = (line for line in cases if line.startswith("where"))
+    assert first != last
+    assert [line.strip() for line in cases[1 : cases.index(last)]] == [
+        line.strip() for line in whole.splitlines()
+    ]
 
 
 def counting(name: str, at: tuple[int, ...]) -> int:

@@ -406,3 +406,17 @@ def test_what_is_updated_in_fixed_rows_is_not_updated_again() -> None:
     assert outputs["out"] == {
         (x, y): value(x, y - 1) + value(x, y + 1) for x in range(2) for y in range(6)
     }
+
+
+def test_rows_beyond_a_window_read_no_further_than_the_last_of_them() -> None:
+    """The last visit computes row 25 of the window alone, and with the tail of its split the rows
+    to 28; of these each reads the next row.
+    """
+    image, window, out = ImageParam(Int32, 2, "input"), Func("window"), Func("out")
+    window[X, Y] = image[X, Y] + image[X, Y + 1]
+    out[X, Y] = window[X, Y] + window[X, Y + 1] + window[X, Y + 2]
+    made = pipeline(out)
+    text = "window.store_root().compute_at(out, y).split(y, y, yi, 4, TailStrategy::RoundUp)"
+    _, rows = loop_nest(made, parse_schedule(text, made)).inputs["input"]
+    assert rows.max is not None
+    assert evaluate(rows.max, SIZES) == 29

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -18,8 +20,14 @@ from spaces.model.expressions import functions as fn
 from spaces.model.expressions import integer_functions as fixed
 from spaces.model.expressions.definitions import DERIVED, RANDOM, REQUIRE
 from spaces.model.expressions.expr import Expr, Op, Variable, cast, compare, constant, walk
-from spaces.model.expressions.types import Int32, UInt8, UInt16, UInt32
-from spaces.model.schedules.conditions import format_condition, read_condition
+from spaces.model.expressions.types import Float32, Int32, Type, UInt8, UInt16, UInt32
+from spaces.model.formulas.algebra import evaluate
+from spaces.model.schedules.conditions import (
+    ConditionError,
+    format_condition,
+    negation,
+    read_condition,
+)
 from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.every_operator import OPERATORS, TYPES, Form, forms
 
@@ -114,3 +122,24 @@ def test_both_sides_of_a_condition_are_compiled_or_it_is_refused(text: str) -> N
     for number in (0, 1, 3, 5, 12, 60000):
         found = program.run({"input": data}, {"k": number}, sizes={"out": [40]})["out"]
         np.testing.assert_array_equal(found, data + np.uint8(number % 256))
+
+
+@pytest.mark.parametrize("name", ["lt", "le", "gt", "ge", "eq", "ne"])
+@pytest.mark.parametrize("element", [Int32, Float32], ids=str)
+def test_a_condition_or_its_negation_holds(name: str, element: Type) -> None:
+    """Also of what is not a number: no order of such holds, but their negations do."""
+    a, b = Variable(element, "a"), Variable(element, "b")
+    condition = compare(name, a, b)
+    numbers = (1, 2) if element is Int32 else (1.0, 2.0, float("nan"))
+    for x, y in product(numbers, numbers):
+        values = {"a": x, "b": y}
+        assert bool(evaluate(negation(condition), values)) is not bool(evaluate(condition, values))
+
+
+@pytest.mark.parametrize(
+    ("terms", "shown"), [(2, "`wrong(z + z)`"), (60, f"`wrong({'z + ' * 13}z…`")]
+)
+def test_what_no_condition_asks_for_is_shown_in_short(terms: int, shown: str) -> None:
+    with pytest.raises(ConditionError) as told:
+        read_condition(f"wrong({' + '.join(['z'] * terms)}) > 0", ALGORITHM)
+    assert shown in str(told.value)

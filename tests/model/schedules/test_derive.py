@@ -10,7 +10,7 @@ from spaces.backend.compile import compile_cpu
 from spaces.backend.reference import evaluate
 from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.directives.directives import Directives
-from spaces.model.schedules.derivations import Wrap
+from spaces.model.schedules.derivations import Clone, Wrap
 from tests.small_space import small_space
 
 X, Y = Var("x"), Var("y")
@@ -187,3 +187,10 @@ def test_what_cannot_be_derived_is_told_and_left_out() -> None:
     assert [v.rule for v in verdict.violations] == ["derive.unknown-func"]
     mended = spaces.repair(P, written, CPU)
     assert mended.schedule == spaces.parse_schedule("f.compute_root()", P)
+
+
+@pytest.mark.parametrize("step", [Clone("nobody", ("f",)), Clone("input", ("f",))], ids=str)
+def test_only_funcs_are_cloned(step: Clone) -> None:
+    """No text clones an image; a schedule that is made otherwise may."""
+    verdict = spaces.verify(P, Schedule(Schedule.default(P).funcs, (step,)), CPU)
+    assert [v.rule for v in verdict.violations] == ["derive.unknown-func"]

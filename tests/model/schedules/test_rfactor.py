@@ -340,6 +340,7 @@ def test_what_is_no_number_stays(name: str) -> None:
     f[X] = image[0, 0, X]
     f[X] = step(f[X], image[r.x, r.y, X])
     algorithm = spaces.pipeline(f)
+    assert "which of a zero" in accumulation(algorithm.functions[0], 1).inexact
     text = "f.update(0).split(r.x, xo, xi, 4).rfactor(xi, u).update(0).vectorize(u)"
     checked = spaces.verify(algorithm, spaces.parse_schedule(text, algorithm), CPU)
     assert checked, str(checked)

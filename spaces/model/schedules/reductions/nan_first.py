@@ -45,7 +45,7 @@ def nan_first(function: Function, stage: Stage, number: int) -> Part | None:
         (next,),
         (identity(_KEPT[order], type),),
         (pattern,),
-        inexact=ZEROS if type.is_float else "",
+        inexact=ZEROS,
     )
 
 
