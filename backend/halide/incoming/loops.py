@@ -30,6 +30,7 @@ from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.domain_order import (
     DomainOrder,
     Fuse,
+    Lanes,
     LoopKind,
     OrderedLoop,
     Partition,
@@ -39,7 +40,6 @@ from spaces.model.schedules.domain_order import (
     Split,
     Tail,
 )
-from spaces.model.writing.vocabulary import UNSUPPORTED
 
 _Choice = TypeVar("_Choice", bound=Choice)
 
@@ -57,6 +57,7 @@ _KINDS = {
     "Unrolled": LoopKind.UNROLLED,
     "GPUBlock": LoopKind.GPU_BLOCK,
     "GPUThread": LoopKind.GPU_THREAD,
+    "GPULane": LoopKind.GPU_THREAD,
 }
 
 _DEVICES = ("None", "Host", "Default_GPU", "CUDA")
@@ -123,6 +124,7 @@ class StageLoops:
                 self._apply(split)
         loops: list[OrderedLoop] = []
         policies: list[Partitioned] = []
+        lanes: list[Lanes] = []
         for dim in reversed(self.schedule.dims):
             with self.problems.at(f"loop {dim.var}"):
                 loop = self._loop(dim)
@@ -130,12 +132,14 @@ class StageLoops:
                     loops.append(loop)
                     policy = member(Partition, dim.partition_policy)
                     policies.append(Partitioned(loop.name, policy))
+                    if dim.for_type == "GPULane":
+                        lanes.append(Lanes(loop.name))
         prefetches: list[Prefetch] = []
         for one in self.schedule.prefetches:
             with self.problems.at(f"prefetch of {one.name}"):
                 prefetches += self._prefetch(one)
         self.order = DomainOrder(
-            tuple(self._records), tuple(loops), tuple(policies), tuple(prefetches)
+            tuple(self._records), tuple(loops), tuple(policies), tuple(prefetches), tuple(lanes)
         )
 
     @cached_property
@@ -235,8 +239,6 @@ class StageLoops:
 
     def _loop(self, dim: DimTable) -> OrderedLoop | None:
         """A loop; None for the outermost one of Halide."""
-        if dim.for_type == "GPULane":
-            raise Unsupported(UNSUPPORTED["gpu_lanes"])
         if dim.for_type not in _KINDS:
             raise Unsupported(f"loops of the kind {dim.for_type} have no counterpart here.")
         if dim.device_api not in _DEVICES:
