@@ -21,9 +21,10 @@ from spaces.backend.halide.file.contents import (
     StageScheduleTable,
 )
 from spaces.backend.halide.file.nodes import HalideNode
-from spaces.backend.halide.incoming.names import written
+from spaces.backend.halide.incoming.names import DifferentNames, written
 from spaces.backend.halide.incoming.problems import Problems, Unsupported
 from spaces.model.algorithm.var import OUTERMOST
+from spaces.model.directives.loop_directives import inner_name
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.schedules.choice import Choice
@@ -110,15 +111,13 @@ class StageLoops:
     problems: Problems
     order: DomainOrder = field(init=False)
     _names: dict[str, str] = field(init=False)
-    _used: set[str] = field(init=False)
+    _different: DifferentNames = field(init=False)
     """The values of the names."""
-    _numbers: dict[str, int] = field(init=False, factory=dict)
-    """By the names that several loops were to have, the last number behind one."""
     _records: list[Split | Fuse] = field(init=False, factory=list)
 
     def __attrs_post_init__(self) -> None:
         self._names = dict(self.dimensions)
-        self._used = set(self._names.values())
+        self._different = DifferentNames(set(self._names.values()))
         for split in self.schedule.splits:
             with self.problems.at(f"split of {split.old_var}"):
                 self._apply(split)
@@ -194,7 +193,7 @@ class StageLoops:
         match split.split_type:
             case "RenameVar":
                 self._names[split.outer] = name = self._taken(split.old_var)
-                self._used.add(name)
+                self._different.taken.add(name)
             case "SplitVar":
                 factor = whole(self.convert(split.factor), "the factor")
                 tail = member(Tail, split.tail)
@@ -216,7 +215,7 @@ class StageLoops:
         name = self._names.pop(path, None)
         if name is None:
             raise Unsupported(f"the stage has no loop {path}.")
-        self._used.discard(name)
+        self._different.taken.discard(name)
         return name
 
     def _add(self, path: str, source: str, name: str) -> str:
@@ -225,16 +224,11 @@ class StageLoops:
         if own in self.dimensions:
             wish = self.dimensions[own]
         elif _UNNAMED.fullmatch(own):
-            kinds = self._kinds
-            wish = f"{name}_{_SUFFIXES.get(kinds.get(path, ''), 'p')}"
+            suffix = _SUFFIXES.get(self._kinds.get(path, ""), "p")
+            wish = inner_name(name, suffix, self._different.taken)
         else:
             wish = written(own)
-        made = wish
-        while made in self._used:
-            self._numbers[wish] = self._numbers.get(wish, 1) + 1
-            made = f"{wish}{self._numbers[wish]}"
-        self._names[path] = made
-        self._used.add(made)
+        self._names[path] = made = self._different.take(wish)
         return made
 
     def _loop(self, dim: DimTable) -> OrderedLoop | None:
