@@ -160,6 +160,19 @@ def test_expressions_may_be_deep() -> None:
     assert isinstance(node, IntImmNode)
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_as_many_parts_as_a_file_may_have_are_read_soon(more: int) -> None:
+    """The literal at the end of a chain is a part, too."""
+    buffer = FlatBuffer(chain(decoding.MOST_TABLES - 1 + more, shared=False))
+    began = time.process_time()
+    if more:
+        with pytest.raises(HalideFileError, match="more than 32768 parts"):
+            decoding._record(buffer, Ref(buffer.root(), AddNode))
+    else:
+        assert isinstance(decoding._record(buffer, Ref(buffer.root(), AddNode)), AddNode)
+    assert time.process_time() - began < SECONDS
+
+
 def test_parts_that_two_others_hold_are_refused() -> None:
     """Else 60 additions of a sum to itself would be 2**60 of them."""
     data = chain(60, shared=True)
