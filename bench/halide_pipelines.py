@@ -123,7 +123,12 @@ def subjects(folder: Path, theirs: Path | None) -> Iterator[tuple[str, Callable[
     def of_program(name: str) -> Subject:
         rng = np.random.default_rng(zlib.crc32(name.encode()))
         own, plain = (programs[name](rng, scheduled) for scheduled in (True, False))
-        return written_to(name, own.pipeline(), plain.pipeline())
+        made = written_to(name, own.pipeline(), plain.pipeline())
+        alone = read_hlpipe(made.plain)
+        if alone.scheduled and not alone.arrays:  # our schedules need Funcs that have none
+            algorithm = PeerAlgorithm(alone.pipeline)
+            hl.serialize_pipeline(HalidePipeline(algorithm).halide, str(made.plain))
+        return made
 
     def of_file(file: Path) -> Subject:
         algorithm = PeerAlgorithm(read_hlpipe(file).pipeline)

@@ -109,6 +109,7 @@ PARTS: dict[str, tuple[Shown, ...]] = {
               "gpu_blocks(innermost, ..., outermost)", "sm_80"),
         Shown("gpu_threads", "out.split(x, x, xi, 32).gpu_blocks(x, y).gpu_threads(xi)",
               "gpu_threads(innermost, ..., outermost)", "sm_80"),
+        Shown("gpu_lanes", "out.split(x, x, xi, 32).gpu_blocks(x, y).gpu_lanes(xi)", "", "sm_80"),
         Shown("gpu_single_thread", "total.compute_root().gpu_single_thread()", "", "sm_80"),
         Shown("gpu_tile", "out.gpu_tile(x, y, xi, yi, 32, 8)", f"gpu_{_TILE}", "sm_80"),
     ),

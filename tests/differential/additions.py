@@ -180,6 +180,8 @@ def _with_directive(drawn: DrawnSchedule, name: str) -> Schedule:
             return _with_ring_buffer(drawn)
         case "async":
             return _with_async(drawn)
+        case "gpu_lanes":
+            return _with_lanes(drawn)
     for function, entry in drawn.funcs():
         is_output = function.name in drawn.whole.outputs
         of_storage = name in ("reorder_storage", "align_storage", "bound_storage")
@@ -234,6 +236,17 @@ def _with_async(drawn: DrawnSchedule) -> Schedule:
     for function, entry in drawn.funcs():
         if function.name not in drawn.whole.outputs or drawn.rng.random() < 0.05:
             return drawn.at(entry, 0).async_().schedule
+    return drawn.schedule
+
+
+def _with_lanes(drawn: DrawnSchedule) -> Schedule:
+    """Lanes of a stage, mostly of its innermost thread loop."""
+    for _, entry in drawn.funcs():
+        for index, order in enumerate(entry.stages):
+            threads = [loop.name for loop in order.loops if loop.kind is LoopKind.GPU_THREAD]
+            if threads:
+                some = threads if drawn.rng.random() < 0.05 else threads[-1:]
+                return drawn.at(entry, index).gpu_lanes(drawn.rng.choice(some)).schedule
     return drawn.schedule
 
 

@@ -133,6 +133,8 @@ _WRONG = (
     "gpu.dimensions",
     "gpu.level-between",
     "gpu.thread-extent",
+    "gpu.lanes",
+    "gpu.lane-extent",
     "gpu.allocation-size",
 )
 

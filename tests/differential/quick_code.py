@@ -15,6 +15,8 @@ from unittest import mock
 import llvmlite.binding as llvm
 
 from spaces import machine_code
+from spaces.backend.cuda import emulator
+from tests.precompiled import UNOPTIMISED
 
 _optimising = machine_code._machine
 
@@ -29,6 +31,13 @@ def _machine() -> Any:
         reloc="pic",
         codemodel="default",
     )
+
+
+@contextmanager
+def quick_kernels() -> Iterator[None]:
+    """Compile the kernels that an emulator runs without an optimiser meanwhile."""
+    with mock.patch.object(emulator, "_FLAGS", UNOPTIMISED):
+        yield
 
 
 @contextmanager

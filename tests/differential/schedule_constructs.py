@@ -134,5 +134,7 @@ def _of_order(order: DomainOrder, update: bool) -> Iterator[str]:
     for one in order.partitions:
         if one.policy is not Partition.AUTO:
             yield f"partition: {one.policy}"
+    if order.lanes:
+        yield "directive: gpu_lanes"
     for fetched in order.prefetches:
         yield f"prefetch: {fetched.bound}"

@@ -30,10 +30,11 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "bench/results"
 JOURNALS = tuple(
     RESULTS / f"differential_{name}.jsonl"
-    for name in ("journal", "proofs_journal", "families_journal")
+    for name in ("journal", "proofs_journal", "families_journal", "directives_journal")
 )
-"""The journals of the long runs, in turn: all but the first prove each legal schedule, and the last
-draws families of pipelines without aims.
+"""The journals of the runs, in turn: all but the first prove each legal schedule. The third draws
+families of pipelines without aims, and the last, which is short, the directives that are younger
+than the others.
 """
 
 PAIRS, PAGE = ROOT / "bench/results/differential_pairs.json", ROOT / "docs/differential_fuzzing.md"

@@ -70,6 +70,7 @@ _DIRECTIVES = (
     "memoize",
     "ring_buffer",
     "async",
+    "gpu_lanes",
     "fold_storage",
     "fold_storage backward",
     "reorder_storage",
@@ -136,6 +137,7 @@ LATER = (
     "directive: memoize",
     "directive: ring_buffer",
     "directive: async",
+    "directive: gpu_lanes",
 )
 """Constructs that are younger than journals in ``bench/results``, in the order in which they came.
 Journals know constructs by their numbers, so these have the last ones.

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import field, frozen
 
+from tests.halide_corpus import directives
 from tests.halide_corpus.corpus import FOLDER, cases
 from tests.halide_corpus.record import BROKEN, End, Result
 
@@ -106,6 +107,8 @@ def page(version: str, results: Mapping[str, Result], given: Iterable[Reason]) -
         lines += ["| schedule | tries | here | Halide |", "| --- | --- | --- | --- |"]
         lines += [_row(name, results[name]) for name in reason.cases]
         lines.append("")
+    for part in directives.section():
+        lines += [part, ""] if part.startswith(("|", "#")) else _paragraph(part)
     return "\n".join(lines).rstrip() + "\n"
 
 

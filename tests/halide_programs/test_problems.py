@@ -67,26 +67,23 @@ def test_all_problems_of_definitions_come_at_once() -> None:
 
 def test_all_problems_of_schedules_come_at_once() -> None:
     data = hl.ImageParam(hl.Int(32), 2, "data")
-    far, hot, lanes, racy, out = (hl.Func(n) for n in ("far", "hot", "lanes", "racy", "out"))
+    far, hot, racy, out = (hl.Func(n) for n in ("far", "hot", "racy", "out"))
     key = hl.Param(hl.Int(32), "key")
-    for func in (far, hot, lanes):
+    for func in (far, hot):
         func[x, y] = data[x, y] + x
     r = hl.RDom([(0, 4)], "r")
     racy[x, y] = 0
     racy[data[r, y] & 3, y] += r
-    out[x, y] = far[x, y] + hot[x, y] + lanes[x, y] + racy[x, y]
+    out[x, y] = far[x, y] + hot[x, y] + racy[x, y]
     far.compute_root().store_in(hl.MemoryType.VTCM)
     hot.compute_root().bound(x, 0, key)
-    lanes.compute_root().gpu_lanes(x)
     racy.compute_root().update().allow_race_conditions()
     found = problems(out)
-    assert {place for place in found if "lanes" not in place} == {
+    assert found.keys() == {
         *("schedule of Func far", "schedule of Func hot", "update 0 of Func racy"),
     }
     assert "`key`; schedules here have numbers" in found["schedule of Func hot"]
     assert "VTCM" in found["schedule of Func far"]
-    told = found["loop x of definition of Func lanes"]
-    assert told.startswith("gpu_lanes is not supported; use gpu_threads(...), and store what")
     program = from_halide(out, ignore_schedule=True)
     assert (program.scheduled, program.fixed.funcs) == ((), ())
     assert program.schedule == Schedule.default(program.pipeline)
@@ -101,7 +98,7 @@ def test_without_its_schedule_a_pipeline_has_no_wrappers(tmp_path: Path) -> None
     inner.compute_root().specialize(key > 3).vectorize(x, 4)
     inner.in_(out).compute_root()
     assert from_halide(out, ignore_schedule=True) == plain != from_halide(out)
-    out.bound(x, 0, key * key).gpu_lanes(y)
+    inner.store_in(hl.MemoryType.VTCM)
     file = tmp_path / "lanes.hlpipe"
     hl.serialize_pipeline(hl.Pipeline([out]), str(file))
     with pytest.raises(WrongUsage) as error:

@@ -21,15 +21,17 @@ from spaces.backend.halide.file.contents import (
     StageScheduleTable,
 )
 from spaces.backend.halide.file.nodes import HalideNode
-from spaces.backend.halide.incoming.names import written
+from spaces.backend.halide.incoming.names import DifferentNames, written
 from spaces.backend.halide.incoming.problems import Problems, Unsupported
 from spaces.model.algorithm.var import OUTERMOST
+from spaces.model.directives.loop_directives import inner_name
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import FormulaError, evaluate
 from spaces.model.schedules.choice import Choice
 from spaces.model.schedules.domain_order import (
     DomainOrder,
     Fuse,
+    Lanes,
     LoopKind,
     OrderedLoop,
     Partition,
@@ -39,7 +41,6 @@ from spaces.model.schedules.domain_order import (
     Split,
     Tail,
 )
-from spaces.model.writing.vocabulary import UNSUPPORTED
 
 _Choice = TypeVar("_Choice", bound=Choice)
 
@@ -57,6 +58,7 @@ _KINDS = {
     "Unrolled": LoopKind.UNROLLED,
     "GPUBlock": LoopKind.GPU_BLOCK,
     "GPUThread": LoopKind.GPU_THREAD,
+    "GPULane": LoopKind.GPU_THREAD,
 }
 
 _DEVICES = ("None", "Host", "Default_GPU", "CUDA")
@@ -109,20 +111,19 @@ class StageLoops:
     problems: Problems
     order: DomainOrder = field(init=False)
     _names: dict[str, str] = field(init=False)
-    _used: set[str] = field(init=False)
+    _different: DifferentNames = field(init=False)
     """The values of the names."""
-    _numbers: dict[str, int] = field(init=False, factory=dict)
-    """By the names that several loops were to have, the last number behind one."""
     _records: list[Split | Fuse] = field(init=False, factory=list)
 
     def __attrs_post_init__(self) -> None:
         self._names = dict(self.dimensions)
-        self._used = set(self._names.values())
+        self._different = DifferentNames(set(self._names.values()))
         for split in self.schedule.splits:
             with self.problems.at(f"split of {split.old_var}"):
                 self._apply(split)
         loops: list[OrderedLoop] = []
         policies: list[Partitioned] = []
+        lanes: list[Lanes] = []
         for dim in reversed(self.schedule.dims):
             with self.problems.at(f"loop {dim.var}"):
                 loop = self._loop(dim)
@@ -130,12 +131,14 @@ class StageLoops:
                     loops.append(loop)
                     policy = member(Partition, dim.partition_policy)
                     policies.append(Partitioned(loop.name, policy))
+                    if dim.for_type == "GPULane":
+                        lanes.append(Lanes(loop.name))
         prefetches: list[Prefetch] = []
         for one in self.schedule.prefetches:
             with self.problems.at(f"prefetch of {one.name}"):
                 prefetches += self._prefetch(one)
         self.order = DomainOrder(
-            tuple(self._records), tuple(loops), tuple(policies), tuple(prefetches)
+            tuple(self._records), tuple(loops), tuple(policies), tuple(prefetches), tuple(lanes)
         )
 
     @cached_property
@@ -190,7 +193,7 @@ class StageLoops:
         match split.split_type:
             case "RenameVar":
                 self._names[split.outer] = name = self._taken(split.old_var)
-                self._used.add(name)
+                self._different.taken.add(name)
             case "SplitVar":
                 factor = whole(self.convert(split.factor), "the factor")
                 tail = member(Tail, split.tail)
@@ -212,7 +215,7 @@ class StageLoops:
         name = self._names.pop(path, None)
         if name is None:
             raise Unsupported(f"the stage has no loop {path}.")
-        self._used.discard(name)
+        self._different.taken.discard(name)
         return name
 
     def _add(self, path: str, source: str, name: str) -> str:
@@ -221,22 +224,15 @@ class StageLoops:
         if own in self.dimensions:
             wish = self.dimensions[own]
         elif _UNNAMED.fullmatch(own):
-            kinds = self._kinds
-            wish = f"{name}_{_SUFFIXES.get(kinds.get(path, ''), 'p')}"
+            suffix = _SUFFIXES.get(self._kinds.get(path, ""), "p")
+            wish = inner_name(name, suffix, self._different.taken)
         else:
             wish = written(own)
-        made = wish
-        while made in self._used:
-            self._numbers[wish] = self._numbers.get(wish, 1) + 1
-            made = f"{wish}{self._numbers[wish]}"
-        self._names[path] = made
-        self._used.add(made)
+        self._names[path] = made = self._different.take(wish)
         return made
 
     def _loop(self, dim: DimTable) -> OrderedLoop | None:
         """A loop; None for the outermost one of Halide."""
-        if dim.for_type == "GPULane":
-            raise Unsupported(UNSUPPORTED["gpu_lanes"])
         if dim.for_type not in _KINDS:
             raise Unsupported(f"loops of the kind {dim.for_type} have no counterpart here.")
         if dim.device_api not in _DEVICES:

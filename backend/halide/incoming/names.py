@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from spaces.backend.halide.incoming.roles import Roles
 from spaces.model.algorithm.var import OUTERMOST
@@ -18,6 +18,28 @@ NUMBER_ADDED = re.compile(r"\$(?P<func>\d+)(?=_|$)|(?<=^lambda)_(?P<of_lambda>\d
 """What Halide adds: ``f$1``, also inside of names that it makes, as ``f$1_intm``. It numbers all
 Funcs of ``lambda_func``.
 """
+
+
+@define
+class DifferentNames:
+    """Names of which no two are alike.
+
+    Attributes:
+        taken: those that things have.
+    """
+
+    taken: set[str]
+    _numbers: dict[str, int] = field(init=False, factory=dict)
+    """By names that several things were to have, the last number behind one."""
+
+    def take(self, wish: str) -> str:
+        """The name for one more thing: ``wish``, or ``wish_1`` and so on if that is taken."""
+        made = wish
+        while made in self.taken:
+            self._numbers[wish] = self._numbers.get(wish, 0) + 1
+            made = f"{wish}_{self._numbers[wish]}"
+        self.taken.add(made)
+        return made
 
 
 @frozen
@@ -59,16 +81,11 @@ def plain_names(names: Iterable[str], taken: Collection[str] = ()) -> Mapping[st
     """
     each = tuple(dict.fromkeys(names))
     numbered = {name.replace("$", "_"): name for name in each if "$" in name}
-    used = {*taken, *OUTERMOST}
-    numbers: dict[str, int] = {}  # by names that are taken, those which are taken behind them
-    found: dict[str, str] = {}
-    for name in sorted(each, key=number_added):
-        wish = made = written(_with_number(name, numbered))
-        while made in used:
-            numbers[wish] = numbers.get(wish, 0) + 1
-            made = f"{wish}_{numbers[wish]}"
-        found[name] = made
-        used.add(made)
+    different = DifferentNames({*taken, *OUTERMOST})
+    found = {
+        name: different.take(written(_with_number(name, numbered)))
+        for name in sorted(each, key=number_added)
+    }
     return {name: found[name] for name in each}
 
 

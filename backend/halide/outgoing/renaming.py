@@ -166,4 +166,5 @@ class _Renaming:
                 evolve(one, target=self._func(one.target), at=now(one.at), origin=now(one.origin))
                 for one in order.prefetches
             ),
+            lanes=tuple(evolve(one, loop=now(one.loop)) for one in order.lanes),
         )

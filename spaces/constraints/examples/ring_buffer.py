@@ -31,6 +31,12 @@ EXAMPLES = (
         ROWS.ring_buffer(2),
         "stored at root",
     ),
+    on_cpu(
+        "storage.private-size",
+        ROWS.ring_buffer(2).store_in("register"),
+        BX.compute_at("by", "x").hoist_storage("by", "y").ring_buffer(2).store_in("register"),
+        "of a ring buffer",
+    ),
     on_cpu("ring.whole", STRIPS.memoize().ring_buffer(2), STRIPS.ring_buffer(2)),
     on_cpu("ring.whole", READ.ring_buffer(2), READ, "read by foreign code"),
 )

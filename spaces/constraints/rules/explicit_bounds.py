@@ -154,7 +154,8 @@ def example_bounds(view: NestView, allocation: Allocation) -> str:
     args = view.placement(allocation.func).function.args
     open_ended = [
         Bound(arg, 0, 64)
-        for arg, extent in zip(args, allocation.extents, strict=True)
+        # Behind the dimensions is the number of places of a ring buffer.
+        for arg, extent in zip(args, allocation.extents, strict=False)
         if not view.is_constant(extent)
     ]
     return ", ".join(bound_directive(allocation.func, bound) for bound in open_ended)

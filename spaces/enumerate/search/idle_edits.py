@@ -78,7 +78,7 @@ def _is_plain(schedule: Schedule, entry: FuncSchedule) -> bool:
         entry.specializations
         or entry.companions
         or entry.name in names | factored
-        or any(order.prefetches or order.partitions for order in entry.stages)
+        or any(order.prefetches or order.partitions or order.lanes for order in entry.stages)
     )
 
 

@@ -26,6 +26,7 @@ from spaces.model.schedules.domain_order import (
     DomainOrder,
     Factor,
     Fuse,
+    Lanes,
     LoopKind,
     OrderedLoop,
     Partition,
@@ -52,6 +53,7 @@ class LoopDirectives(Selection):
         order = self._order
         kind, policy = order.kind(record.old), order.partition(record.old)
         parts = (OrderedLoop(record.outer, kind), OrderedLoop(record.inner, kind))
+        are_lanes = Lanes(record.old) in order.lanes
         policies = [Partitioned(name, policy) for name in (record.outer, record.inner)]
         return self._with_order(
             DomainOrder(
@@ -59,6 +61,7 @@ class LoopDirectives(Selection):
                 _replaced(order.loops, record.old, parts),
                 (*_without(order.partitions, record.old), *policies),
                 order.prefetches,
+                (*order.lanes, *(Lanes(name) for name in record.made if are_lanes)),
             )
         )
 
@@ -69,12 +72,14 @@ class LoopDirectives(Selection):
         loops = tuple(loop for loop in self._order.loops if loop.name != record.outer)
         kind, policy = self._order.kind(record.inner), self._order.partition(record.inner)
         policies = _without(self._order.partitions, record.inner, record.outer)
+        are_lanes = Lanes(record.inner) in self._order.lanes
         return self._with_order(
             DomainOrder(
                 (*self._order.splits, record),
                 _replaced(loops, record.inner, (OrderedLoop(record.fused, kind),)),
                 (*policies, Partitioned(record.fused, policy)),
                 self._order.prefetches,
+                (*self._order.lanes, *((Lanes(record.fused),) if are_lanes else ())),
             )
         )
 
@@ -213,7 +218,8 @@ class LoopDirectives(Selection):
         if all(known.name != name for known in loops):
             loops = (OrderedLoop(name), *loops)
         changed = tuple(OrderedLoop(name, kind) if known.name == name else known for known in loops)
-        return self._with_order(attrs.evolve(self._order, loops=changed))
+        lanes = tuple(one for one in self._order.lanes if one.loop != name)
+        return self._with_order(attrs.evolve(self._order, loops=changed, lanes=lanes))
 
     def _split_then(
         self, loop: Name, factor: Factor | None, suffix: str, kind: LoopKind, tail: Tail | str
@@ -267,6 +273,15 @@ class LoopDirectives(Selection):
         for loop in loops:
             result = result._kind(loop, LoopKind.GPU_THREAD)
         return result
+
+    @directive(Lanes)
+    def gpu_lanes(self, loop: Name) -> Self:
+        """Map a loop to the threads of one warp. It is the innermost loop over threads, and has no
+        more iterations than a warp has threads. What these threads exchange lies in shared memory.
+        """
+        lanes = (*self._order.lanes, Lanes(name_of(loop)))
+        threads = self._kind(loop, LoopKind.GPU_THREAD)
+        return threads._with_order(attrs.evolve(threads._order, lanes=lanes))
 
     @directive()
     def gpu_single_thread(self) -> Self:
@@ -325,6 +340,7 @@ def _renamed(order: DomainOrder, at: int, old: str, new: str) -> DomainOrder:
             attrs.evolve(one, at=named(one.at), origin=named(one.origin))
             for one in order.prefetches
         ),
+        tuple(Lanes(named(one.loop)) for one in order.lanes),
     )
 
 

@@ -266,6 +266,8 @@ def order_parts(name: OrderOf, function: Function, order: DomainOrder) -> _Parts
         policy = order.partition(loop.name)
         if policy is not Partition.AUTO:
             yield f"{name} partition {origins[loop.name]}", str(policy)
+    for lane in order.lanes:
+        yield f"{name} lanes {origins[lane.loop]}", "True"
     for number, one in enumerate(order.prefetches):
         loops = f"{origins[one.at]} {origins[one.origin]}"
         yield f"{name} prefetch {number}", f"{one.target} {loops} {one.offset} {one.bound}"

@@ -219,16 +219,30 @@ class Prefetch:
 
 
 @frozen
+class Lanes:
+    """The threads of loop ``loop`` are lanes of one warp."""
+
+    loop: str
+
+
+@frozen
 class DomainOrder:
     """How one stage is traversed: splits and fuses in the order given, then the final loops,
-    outermost first [RK13 3.2]; the loops with another partition policy than the default; and the
-    prefetches.
+    outermost first [RK13 3.2]; the loops with another partition policy than the default; the
+    prefetches; and the loops whose threads are lanes. Only loops over threads have lanes.
     """
 
     splits: tuple[Split | Fuse, ...] = ()
     loops: tuple[OrderedLoop, ...] = ()
     partitions: tuple[Partitioned, ...] = field(default=(), converter=_last_policies)
     prefetches: tuple[Prefetch, ...] = ()
+    lanes: tuple[Lanes, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        if self.lanes:
+            others = {loop.name for loop in self.loops if loop.kind is not LoopKind.GPU_THREAD}
+            names = sorted({one.loop for one in self.lanes if one.loop in self.names} - others)
+            object.__setattr__(self, "lanes", tuple(map(Lanes, names)))
 
     def partition(self, name: str) -> Partition:
         """The policy by which a loop is partitioned."""
@@ -270,5 +284,5 @@ class DomainOrder:
         return wish
 
 
-HINTS = ("prefetches", "partitions")
+HINTS = ("prefetches", "partitions", "lanes")
 """The parts of a :class:`DomainOrder` that leave the loops, their order and their kinds alone."""

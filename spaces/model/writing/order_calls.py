@@ -15,6 +15,7 @@ from spaces.model.schedules.domain_order import (
     SINGLE_THREAD,
     DomainOrder,
     Fuse,
+    Lanes,
     LoopKind,
     OrderedLoop,
     Partition,
@@ -108,7 +109,9 @@ class _Chain:
                 dict.fromkeys(
                     loop.name
                     for loop in reversed(self.target.loops)
-                    if loop.kind is kind and self.order.kind(loop.name) is not kind
+                    if loop.kind is kind
+                    and self.order.kind(loop.name) is not kind
+                    and Lanes(loop.name) not in self.target.lanes
                 )
             )
             self.add(*_kind_calls(kind, changed))

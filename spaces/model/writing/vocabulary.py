@@ -40,10 +40,6 @@ UNSUPPORTED: dict[str, str] = {
     ),
     "eager_inline": "eager_inline is not supported; use compute_inline().",
     "gpu": "gpu(...) is not supported; use gpu_blocks(...) and gpu_threads(...).",
-    "gpu_lanes": (
-        "gpu_lanes is not supported; use gpu_threads(...), and store what the threads exchange "
-        "in MemoryType::GPUShared."
-    ),
     "dim": "dim is part of the algorithm: say it of the image or output in the pipeline.",
     **{
         name: f"{name} is part of the algorithm: give pipeline(...) its estimates instead."

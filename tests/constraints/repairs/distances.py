@@ -51,6 +51,7 @@ def _func(a: FuncSchedule, b: FuncSchedule) -> int:
             else:
                 count += r != s
         count += sum(x != y for x, y in zip_longest(one.prefetches, other.prefetches))
+        count += len(set(one.lanes) ^ set(other.lanes))
         count += sum(x != y for x, y in zip_longest(one.partitions, other.partitions))
         kinds = {loop.name: loop.kind for loop in one.loops}
         others = {loop.name: loop.kind for loop in other.loops}

@@ -16,6 +16,7 @@ from spaces.model.expressions.types import Bool
 from spaces.model.schedules.domain_order import (
     DomainOrder,
     Fuse,
+    Lanes,
     LoopKind,
     OrderedLoop,
     Partition,
@@ -72,6 +73,7 @@ def _call(draw: st.DrawFn, funcs: list[str]) -> tuple[str, tuple[Any, ...]]:
                 *((name, (two[0], factor, tail)) for name in _LOOP_ONLY[1:]),
                 ("gpu_blocks", many),
                 ("gpu_threads", many),
+                ("gpu_lanes", two[:1]),
                 ("gpu_single_thread", ()),
                 ("loops", many),
                 ("atomic", ()),
@@ -159,6 +161,7 @@ domain_orders = st.builds(
     st.lists(st.builds(OrderedLoop, names, st.sampled_from(LoopKind)), max_size=4).map(tuple),
     st.lists(_partitions, max_size=2).map(tuple),
     st.lists(_prefetches, max_size=2).map(tuple),
+    st.lists(st.builds(Lanes, names), max_size=2).map(tuple),
 )
 
 
