@@ -15,8 +15,11 @@ from tests.backend.lowering.placed_arrays import Arrays, outcome, spread
 from tests.differential.subjects import Ranges
 from tests.examples import some
 
-PROGRAMS = 15
+PROGRAMS = 19
 """The number of programs for each seed."""
+
+SUMS = 15
+"""From this number on they are sums."""
 
 
 def called(rng: random.Random, program: LoopProgram) -> Arrays:
@@ -44,7 +47,7 @@ def test_every_pass_keeps_the_computed_values(seed: int) -> None:
     changed = dict.fromkeys(CPU_PASSES, 0)
     for number in range(PROGRAMS):
         rng = random.Random(f"program {seed} {number}")
-        before = Draw(rng).program()
+        before = Draw(rng).program() if number < SUMS else Draw(rng).sums()
         arrays = called(rng, before)
         scalars = {TIMES.name: rng.randrange(3)}
         wanted = {n: outcome(before, arrays, scalars, n) for n in (False, True)}
