@@ -37,12 +37,16 @@ from spaces.backend.ir.walk import buffers_read, buffers_written, map_own
 from spaces.backend.lowering.analyses.linear import origin_of
 from spaces.backend.lowering.passes import named
 from spaces.constraints.reasoning.formulas import all_of
-from spaces.cost.cpu.registers import KEPT_BYTES
 from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.expressions.types import Bool, Int32, Type
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import MemoryType
+
+_MOST_BYTES = 2048
+"""All vector registers of a core together: 32 of 512 bits. More sums would be stored and loaded for
+each term anyway.
+"""
 
 _KEPT = ".kept."
 """In the names of such scratch memory."""
@@ -126,7 +130,7 @@ class _Keeping:
         size = sum(one.lanes * one.type.bytes for one in elements)
         return (
             len(elements) > 1
-            and size <= KEPT_BYTES
+            and size <= _MOST_BYTES
             and all(self._apart(*pair) for pair in combinations(elements, 2))
         )
 

@@ -26,12 +26,6 @@ WRITTEN_OUT = 8
 iterations costs less to enter.
 """
 
-KEPT_BYTES = 2048
-"""So many bytes of sums stay in registers while a loop adds to several lines of a Func whose
-distance compilers don't know: all vector registers of a core together, 32 of 512 bits. More sums
-would be stored and loaded for each term anyway.
-"""
-
 
 @frozen
 class Registers:
@@ -68,15 +62,12 @@ class Registers:
         is stored after each term. A stage that reads other elements of its own Func stores each
         value at once. So does a stage that computes several lines of a Func at a time, if the
         storage of the Func lies outside the loops around it or is too large for the stack:
-        compilers don't know how far apart the lines are, so they may overlap. But programs keep
-        the sums of an unrolled body apart from the Func while a loop adds to them, if they are at
-        most :data:`KEPT_BYTES`.
+        compilers don't know how far apart the lines are, so they may overlap.
         """
         work = stage.work
         if not all(a.in_place for a in work.accesses if a.buffer == stage.func):
             return 1, 0
         held = self.of_results(func, stage)
-        largest = stage.lanes * max(type.bytes for type in func.types)
         is_private = (0 < func.store_depth == func.depth) & (
             func.allocation_bytes <= AUTO_STACK_BYTES
         )
@@ -93,11 +84,9 @@ class Registers:
                 needed = where(is_straight, held, needed)
             else:
                 written_out = is_written_out(features, loop)
-                copies = where(written_out, loop.positive_trips, 1)
-                held, largest = held * copies, largest * copies
+                held = held * where(written_out, loop.positive_trips, 1)
                 if set(loop.dimensions) != {*features.along_rows(func)}:
-                    fits = (largest <= KEPT_BYTES) & (loop.kind is LoopKind.UNROLLED)
-                    written_out = written_out & (is_private | fits)
+                    written_out = written_out & is_private
                 is_straight = is_straight & (written_out | (loop.trips == 1))
         free = self.count - self._operands(func, stage)
         sums = minimum(1, free / maximum(needed, 1))
