@@ -1,6 +1,7 @@
 """Random pipelines, which measurements of cost models are made on."""
 
 import math
+from hashlib import sha256
 from itertools import islice
 
 import numpy as np
@@ -10,7 +11,8 @@ from bench.cost_quality import (
     subjects,
 )
 from bench.cost_quality.random_pipelines import FAMILIES, by_name, random_pipeline
-from bench.cost_quality.single_pipelines import IDEAS, single_pipeline
+from bench.cost_quality.short_lines import LATER_IDEAS
+from bench.cost_quality.single_pipelines import IDEAS, LATER, single_pipeline
 from spaces.backend.reference import evaluate
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
@@ -60,6 +62,22 @@ def test_pipelines_of_one_idea_are_made_from_their_seed_and_are_legal(seed):
     assert made == by_name(f"single_{seed}")
     assert to_json(made) != to_json(later)
     assert verify(made, Schedule.default(made), device("cpu"))
+
+
+@pytest.mark.parametrize("number", range(len(LATER_IDEAS)))
+def test_later_ideas_take_turns_and_are_legal(number):
+    made, later = (single_pipeline(LATER + number + turn * len(LATER_IDEAS)) for turn in (0, 1))
+    assert made.name == f"single_{LATER + number}"
+    assert to_json(made) != to_json(later)
+    assert verify(made, Schedule.default(made), device("cpu"))
+
+
+def test_measured_pipelines_of_one_idea_stay_what_they_were():
+    """Records name them by their seeds."""
+    made = "".join(to_json(single_pipeline(seed)) for seed in range(LATER))
+    assert sha256(made.encode()).hexdigest() == (
+        "9332ce62915785c9fb0aa7b31eefd87a5ebcbebac81af104507778ed9929843f"
+    )
 
 
 def test_the_seeds_give_different_pipelines_with_all_kinds_of_stages():

@@ -2,97 +2,34 @@
 of a row, interleaved colours. What a price is wrong about shows at once in such a pipeline; in one
 of twenty stages it hides.
 
-The ideas take turns, and dice choose the type, the size and what is done with each value.
+The ideas take turns, and dice choose the type, the size and what is done with each value. Those of
+:mod:`bench.cost_quality.short_lines` came later, so they take turns from :data:`LATER` on.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from typing import TypeAlias
 
-from attrs import frozen
-
+from bench.cost_quality.short_lines import LATER_IDEAS
+from bench.cost_quality.single_setting import (
+    SIZES,
+    SUMS,
+    B,
+    C,
+    Idea,
+    Made,
+    Setting,
+    X,
+    Y,
+)
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.rdom import RDom
-from spaces.model.algorithm.var import Var
 from spaces.model.expressions import functions as fn
-from spaces.model.expressions.expr import Expr, cast
-from spaces.model.expressions.types import Float32, Float64, Int32, Type, UInt8, UInt16, UInt32
-
-X, Y, C, B = Var("x"), Var("y"), Var("c"), Var("b")
-
-SUMS = {UInt8: UInt16, UInt16: UInt32, Int32: Int32, Float32: Float32, Float64: Float64}
-"""The types of images, and the type of a sum of values of each."""
-
-SIZES = ((256, 192), (640, 480), (1000, 750), (1920, 1080), (3000, 2000))
-"""From thumbnails to six megapixels."""
-
-Sizes: TypeAlias = dict[Func | ImageParam | str, list[int]]
-
-
-@frozen
-class Made:
-    """The Func that is computed, and the sizes of it and of all images."""
-
-    output: Func
-    sizes: Sizes
-
-
-@frozen
-class Setting:
-    """What an idea is made of.
-
-    Attributes:
-        dice: further choices.
-        type: of the image's values.
-        width: of the image or of the output, about.
-        height: likewise.
-    """
-
-    dice: random.Random
-    type: Type
-    width: int
-    height: int
-
-    @property
-    def sums(self) -> Type:
-        """The type of a sum of values."""
-        return SUMS[self.type]
-
-    def image(self, dimensions: int = 2) -> ImageParam:
-        """An image of values of the type."""
-        return ImageParam(self.type, dimensions, "image")
-
-    def wide(self, value: Expr | int) -> Expr:
-        """A value in the type of sums."""
-        return cast(self.sums, value)
-
-    def worked(self, value: Expr) -> Expr:
-        """Something pointwise, from nothing to a polynomial."""
-        type = value.type
-
-        def number(n: int) -> Expr:
-            return cast(type, n)
-
-        match self.dice.randrange(7):
-            case 0:
-                return value + value * number(2)
-            case 1:
-                return fn.min(fn.max(value, number(3)), number(200))
-            case 2:
-                return fn.sqrt(value) if type.is_float else value * value + number(1)
-            case 3:
-                return value / number(3)
-            case 4:
-                for n in range(6):
-                    value = value * number(3) + number(n)
-                return value
-            case _:
-                return value
+from spaces.model.expressions.expr import cast
+from spaces.model.expressions.types import Float32, Int32, UInt8, UInt16, UInt32
 
 
 def _strided(of: Setting) -> Made:
@@ -294,15 +231,18 @@ def _blocks(of: Setting) -> Made:
     return Made(out, {image: size, out: size})
 
 
-IDEAS: tuple[Callable[[Setting], Made], ...] = (
+IDEAS: tuple[Idea, ...] = (
     *(_strided, _pooled, _box_in_two_passes, _looked_up, _looked_up_by_channel, _interleaved),
     *(_deinterleaved, _interleaved_pointwise, _transposed, _reversed, _upsampled, _row_sums),
     *(_column_sums, _plane_sums, _means_of_small_planes, _place_of_greatest, _counts, _shifted),
     *(_sums_and_differences, _matrix_times_vector, _shared_stencil, _blocks),
 )
-"""Seed ``n`` has idea ``n`` modulo their number. A change of one, or of their order, makes other
-pipelines under the same names, and their measurements worthless.
+"""Before :data:`LATER`, seed ``n`` has idea ``n`` modulo their number. A change of one, or of their
+order, makes other pipelines under the same names, and their measurements worthless.
 """
+
+LATER = 2 * len(IDEAS)
+"""From this seed on, the ideas of :data:`LATER_IDEAS` take turns."""
 
 SINGLE = "single"
 """The pipelines are called ``single_0``, ``single_1`` ..."""
@@ -313,5 +253,12 @@ def single_pipeline(seed: int) -> Pipeline:
     name = f"{SINGLE}_{seed}"
     dice = random.Random(f"pipeline {name}")
     setting = Setting(dice, dice.choice(list(SUMS)), *dice.choice(SIZES))
-    made = IDEAS[seed % len(IDEAS)](setting)
+    made = idea_of(seed)(setting)
     return pipeline(made.output, name=name, estimates=made.sizes)
+
+
+def idea_of(seed: int) -> Idea:
+    """The idea of a seed."""
+    if seed < LATER:
+        return IDEAS[seed % len(IDEAS)]
+    return LATER_IDEAS[(seed - LATER) % len(LATER_IDEAS)]

@@ -9,7 +9,8 @@ from attrs import field, frozen
 from bench.contenders import inputs_of, pipeline_of, written
 from bench.cost_quality.incumbents import incumbents
 from bench.cost_quality.random_pipelines import by_name
-from bench.cost_quality.single_pipelines import IDEAS
+from bench.cost_quality.short_lines import LATER_IDEAS
+from bench.cost_quality.single_pipelines import LATER
 from spaces.backend.arguments import Array
 from spaces.constraints.devices.device import device
 from spaces.enumerate.search.limits import Limits
@@ -38,7 +39,7 @@ APPS = (
 RANDOM = tuple(f"random_{seed}" for seed in range(60))
 """The random pipelines of several stages that are measured."""
 
-SINGLE = tuple(f"single_{seed}" for seed in range(2 * len(IDEAS)))
+SINGLE = tuple(f"single_{seed}" for seed in range(LATER + 2 * len(LATER_IDEAS)))
 """The random pipelines of one idea that are measured: two of each idea."""
 
 STRUCTURES = 300

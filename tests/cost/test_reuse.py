@@ -302,13 +302,25 @@ def _scratch(width: int) -> Pipeline:
 
 
 def test_small_scratch_is_on_the_stack() -> None:
-    """A row of 1025 values of 4 bytes, and one of 8193, which is too large."""
+    """A row of 1025 values of 4 bytes, and one of 8193, which is too large. The loop over rows runs
+    inside of the allocation.
+    """
     found = []
     for width in (1024, 8192):
         pipe = _scratch(width)
         rows = schedule(pipe).func("a").compute_at("out", "y")
         found.append(cost_of(pipe, rows, allocation=1.0))
-    assert found == [0, 32]
+    assert found == [0, 1]
+
+
+def test_memory_is_taken_once_for_the_serial_loops_around() -> None:
+    """Four tasks of eight rows each, then copies of the body for eight rows."""
+    pipe = _scratch(8192)
+    split = "out.split(y, y, yi, 8)"
+    kinds = (".parallel(y)", ".unroll(yi)")
+    texts = [f"{split}{kind}\na.compute_at(out, yi)" for kind in kinds]
+    found = [cost_of(pipe, parse_schedule(one, pipe), allocation=1.0) for one in texts]
+    assert found == [4, 32]
 
 
 def test_cores_share_allocations() -> None:

@@ -9,6 +9,7 @@ from spaces.backend.ir.program import LoopProgram
 from spaces.backend.lowering.cases import combined, each, refused
 from spaces.backend.lowering.cpu.hoist import hoist
 from spaces.backend.lowering.cpu.interleave import interleave
+from spaces.backend.lowering.cpu.keep_sums import keep_sums
 from spaces.backend.lowering.cpu.parallel import parallel
 from spaces.backend.lowering.cpu.partition import partition
 from spaces.backend.lowering.cpu.round_folds import round_folds
@@ -31,14 +32,17 @@ from spaces.model.schedules.schedule import Schedule
 
 def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
     """The passes in the order they run after :func:`~spaces.backend.lowering.start.start`. Hardened
-    programs keep the dimensions of their memory, so that errors name coordinates.
+    programs keep the dimensions of their memory, so that errors name coordinates, and test each
+    access where the algorithm has it.
     """
+    keeping = (keep_sums,) if access_mode is AccessMode.PLAIN else ()
     return (
         simplify,
         unread,
         partition,
         trim,
         unroll,
+        *keeping,
         round_folds,
         stride_forms,
         flatten if access_mode is AccessMode.PLAIN else flatten_with_dimensions,

@@ -44,7 +44,7 @@ from spaces.cost.cpu.transfers import caches, list_transfers, transfer_cycles
 from spaces.cost.errors import PriceErrors
 from spaces.cost.features.features import Features
 from spaces.cost.features.lanes_together import join_lanes
-from spaces.cost.features.records import FuncFeatures, LoopKey, StageFeatures
+from spaces.cost.features.records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures
 from spaces.cost.features.traffic import Traffic, buffers_of
 from spaces.cost.features.unfuse import unfuse
 from spaces.cost.training import PricedRun
@@ -236,7 +236,7 @@ class Reuse:
             return 0.0
         around = func.stages[0].loops[: func.store_depth]
         each = self._core.sum_terms(ALLOCATION, func)
-        return func.allocations * each / self._core.cores_busy(around)
+        return _times_taken(around) * each / self._core.cores_busy(around)
 
     def _compute_cycles(self, features: Features, stage: StageFeatures) -> SymbolicNumber:
         """Cycles of the evaluations and loops of a stage on the slowest core. They are found once
@@ -280,3 +280,10 @@ class Reuse:
                     starts, runs = maximum(known.starts, starts), maximum(known.runs, runs)
                 loops[loop.key] = ParallelLoop(starts, runs)
         return {key: self._core.sum_terms(OVERHEAD, loop) for key, loop in loops.items()}
+
+
+def _times_taken(around: Sequence[LoopFeatures]) -> SymbolicNumber:
+    """How often memory is taken for a Func that is stored in some loops: once for all iterations of
+    the serial loops directly around, for programs take it before these loops.
+    """
+    return next((one.runs for one in reversed(around) if one.kind is not LoopKind.SERIAL), 1)

@@ -64,7 +64,43 @@ class Draw:
         """
         rng = self.rng
         self.types = {"image": rng.choice((UInt8, Int16, Int32))}
-        body = self._stages(["image"], rng.randint(1, 2))
+        return self._around(self._stages(["image"], rng.randint(1, 2)))
+
+    def sums(self) -> LoopProgram:
+        """A stage, to whose elements a loop adds some rows or columns at a time, and ``out``, which
+        reads it.
+        """
+        self.types = {"image": Int32, "sum": self._type(), "out": self._type()}
+        box = self._box("sum")
+        first = self._loops("sum", box, ["image"])
+        last = self._loops("out", self._box("out"), ["image", "sum"])
+        return self._around(self._allocated("sum", box, block(first, self._added(box), last)))
+
+    def _added(self, box: tuple[tuple[Expr, Expr], ...]) -> Statement:
+        """Loops that add to the elements of a box in tiles that are shifted inwards; lanes lie
+        along one dimension, and unrolled copies along the other one.
+        """
+        rng = self.rng
+        outer, inner, at = [], [], []
+        for (low, extent), kind in zip(
+            box, rng.sample((LoopKind.VECTORIZED, LoopKind.UNROLLED), 2), strict=True
+        ):
+            tile, within, factor = self._var(), self._var(), rng.choice((2, 3, 4))
+            tiles = (extent + (factor - 1)) / factor
+            outer.append(For(tile, ZERO, tiles, LoopKind.SERIAL, block()))
+            inner.append(For(within, ZERO, constant(factor, Int32), kind, block()))
+            at.append(low + fn.min(tile * factor, extent - factor) + within)
+        again = For(self._var(), ZERO, TIMES, LoopKind.SERIAL, block())
+        value = self._value(tuple(at), ["image"], MARGIN, 2)
+        old = Call(self.types["sum"], "sum", tuple(at))
+        body: Statement = Provide("sum", tuple(at), old + cast(self.types["sum"], value))
+        for loop in (*rng.sample(inner, 2), again, *outer):
+            body = For(loop.var, loop.min, loop.extent, loop.kind, body)
+        return body
+
+    def _around(self, body: Statement) -> LoopProgram:
+        """The program of some loops, with its parameters."""
+        rng = self.rng
         buffers = (
             BufferParameter("image", self.types["image"], DIMENSIONS, is_output=False),
             BufferParameter(

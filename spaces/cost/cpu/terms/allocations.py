@@ -13,8 +13,9 @@ BYTE = Price("byte", 0.02, "one byte of an allocation")
 
 @term(ALLOCATION, ALLOCATING, BYTE)
 def allocations(core: Core, func: FuncFeatures) -> SymbolicNumber:
-    """Memory of the heap. Allocators give out the same memory again, so what fits the second-level
-    cache is in it already.
+    """Memory of the heap, which programs take once for all iterations of the serial loops directly
+    around it. Allocators give out the same memory again, so what fits the second-level cache is in
+    it already.
     """
     size = func.allocation_bytes
     new = maximum(size - core.device.l2_bytes, 0)

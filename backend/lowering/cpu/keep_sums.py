@@ -1,0 +1,297 @@
+"""Keep sums in registers while a loop adds to them.
+
+An unrolled body adds to several elements of a Func: one in each of some rows. How far rows of an
+output lie apart is known when the program runs, so LLVM must assume that a store to one changes the
+others: it loads and stores each sum for each term, and each term waits for the store before it. But
+elements of different coordinates never share a place. So the loop over the terms adds to small
+scratch memory whose places are numbers, which becomes registers. The elements are read before the
+loop and written behind it.
+
+LLVM itself keeps sums in registers whose places it knows to differ: one element alone, elements of
+one row, and those of scratch memory of known sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, count
+from math import inf
+from typing import TypeAlias
+
+from attrs import evolve, field, frozen
+
+from spaces.backend.ir.node import map_children, walk_nodes
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.ir.sizes import known_elements
+from spaces.backend.ir.statements import (
+    Allocate,
+    Block,
+    For,
+    If,
+    Provide,
+    Statement,
+    TupleAssignment,
+    block,
+)
+from spaces.backend.ir.walk import buffers_read, buffers_written, map_own
+from spaces.backend.lowering.analyses.linear import origin_of
+from spaces.backend.lowering.passes import named
+from spaces.constraints.reasoning.formulas import all_of
+from spaces.model.expressions.expr import Call, Const, Expr, Op, Variable, constant, walk
+from spaces.model.expressions.rewrite import rewrite
+from spaces.model.expressions.types import Bool, Int32, Type
+from spaces.model.schedules.domain_order import LoopKind
+from spaces.model.schedules.schedule import MemoryType
+
+_MOST_BYTES = 2048
+"""All vector registers of a core together: 32 of 512 bits. More sums would be stored and loaded for
+each term anyway.
+"""
+
+_KEPT = ".kept."
+"""In the names of such scratch memory."""
+
+_Args: TypeAlias = tuple[Expr, ...]
+"""The coordinates of an element."""
+
+
+@named("keep_sums")
+def keep_sums(program: LoopProgram) -> LoopProgram:
+    """The program in which loops that add to the same few elements in each iteration do so in
+    scratch memory of known places.
+    """
+    return evolve(program, body=_Keeping().statement(program.body))
+
+
+@frozen
+class _Element:
+    """What one assignment in a loop changes: an element, or one for each iteration of the
+    vectorized loop around the assignment.
+    """
+
+    func: str
+    type: Type
+    args: _Args
+    vector: For | None
+
+    @property
+    def lanes(self) -> int:
+        """The number of elements."""
+        if self.vector is None:
+            return 1
+        assert isinstance(self.vector.extent, Const)
+        return int(self.vector.extent.value)
+
+    @property
+    def lane(self) -> Variable | None:
+        """What counts the elements."""
+        return None if self.vector is None else self.vector.var
+
+    def is_one_a_lane(self) -> bool:
+        """Whether another lane has another element."""
+        lane = self.lane
+        return lane is None or any(_factor(arg, lane) for arg in self.args)
+
+    def runs_with(self, vector: For | None) -> bool:
+        """Whether a vectorized loop has the same lanes."""
+        mine = self.vector
+        if mine is None or vector is None:
+            return mine is vector
+        return (mine.var, mine.min, mine.extent) == (vector.var, vector.min, vector.extent)
+
+
+@frozen
+class _Keeping:
+    """The pass inside of some allocations.
+
+    Attributes:
+        storage: of each Func that is allocated around.
+        numbers: numbers the new scratch memory.
+    """
+
+    storage: Mapping[str, Allocate] = field(factory=dict)
+    numbers: Iterator[int] = field(factory=count)
+
+    def statement(self, statement: Statement) -> Statement:
+        if isinstance(statement, Allocate):
+            inside = evolve(self, storage={**self.storage, statement.buffer: statement})
+            return map_children(statement, inside.statement)
+        if isinstance(statement, For) and statement.kind is LoopKind.SERIAL:
+            moving, runs = _serial_loops(statement)
+            for func in _summed(statement, moving):
+                elements = _Sums(func).elements(statement)
+                pays = self._fit_registers(elements) and self._may_overlap(elements)
+                if pays and not _vary(runs, moving):
+                    return self._kept(statement, elements, runs)
+        return map_children(statement, self.statement)
+
+    def _fit_registers(self, elements: Sequence[_Element]) -> bool:
+        """Whether there are several elements, each once, and few enough for registers."""
+        size = sum(one.lanes * one.type.bytes for one in elements)
+        return (
+            len(elements) > 1
+            and size <= _MOST_BYTES
+            and all(self._apart(*pair) for pair in combinations(elements, 2))
+        )
+
+    def _apart(self, one: _Element, other: _Element) -> bool:
+        """Whether two elements, or any of two vectors, differ in a coordinate, and so in their
+        places. Along a folded dimension, different coordinates may share a place.
+        """
+        storage = self.storage.get(one.func)
+        folds = (None,) * len(one.args) if storage is None else storage.folds
+        if not one.runs_with(other.vector):
+            return False
+        return any(
+            fold is None and _distance(a, b) >= _reach(a, one)
+            for a, b, fold in zip(one.args, other.args, folds, strict=True)
+        )
+
+    def _may_overlap(self, elements: Sequence[_Element]) -> bool:
+        """Whether LLVM does not know that elements differ: they lie in several rows, and how far
+        apart these are follows from sizes of the call.
+        """
+        storage = self.storage.get(elements[0].func)
+        if storage is not None and known_elements(storage.sizes) is not None:
+            return False
+        row = 0 if storage is None else storage.order[0]
+        return len({one.args[:row] + one.args[row + 1 :] for one in elements}) > 1
+
+    def _kept(self, loop: For, elements: Sequence[_Element], runs: Sequence[Expr]) -> Statement:
+        """The loop with its elements in scratch memory."""
+        func, type = elements[0].func, elements[0].type
+        name, size = f"{func}{_KEPT}{next(self.numbers)}", 0
+        places: dict[_Args, Expr] = {}
+        before, behind = [], []
+        for one in elements:
+            place: Expr = constant(size, Int32)
+            if one.vector is not None:
+                place = one.vector.var - one.vector.min + place
+            places[one.args], size = place, size + one.lanes
+            read = Provide(name, (place,), Call(type, func, one.args))
+            written = Provide(func, one.args, Call(type, name, (place,)))
+            before.append(read if one.vector is None else evolve(one.vector, body=read))
+            behind.append(written if one.vector is None else evolve(one.vector, body=written))
+
+        def element(node: Expr) -> Expr:
+            if isinstance(node, Call) and node.target == func:
+                return Call(type, name, (places[node.args],))
+            return node
+
+        def moved(statement: Statement) -> Statement:
+            if isinstance(statement, Provide) and statement.func == func:
+                place, value = places[statement.args], rewrite(statement.value, element)
+                return evolve(statement, func=name, args=(place,), value=value)
+            return map_children(map_own(statement, lambda e: rewrite(e, element)), moved)
+
+        body = self.statement(moved(loop))
+        first, last = block(*before), block(*behind)
+        if runs:
+            first, last = If(all_of(runs), first), If(all_of(runs), last)
+        extent, whole = constant(size, Int32), block(first, body, last)
+        start = constant(0, Int32)
+        return Allocate(
+            *(name, type, MemoryType.STACK, (extent,), whole),
+            mins=(start,),
+            extents=(extent,),
+            folds=(None,),
+            order=(0,),
+        )
+
+
+@frozen
+class _Sums:
+    """The elements of a Func that a loop changes and reads."""
+
+    func: str
+    changed: dict[_Args, _Element] = field(factory=dict)
+    read: list[tuple[_Args, For | None]] = field(factory=list)
+
+    def elements(self, loop: For) -> list[_Element]:
+        """The elements that each iteration of a loop changes. Empty if it changes others at times,
+        or reads others, or changes some without reading them.
+        """
+        if not self._collect(loop, None) or {args for args, _ in self.read} != {*self.changed}:
+            return []
+        same = all(self.changed[args].runs_with(vector) for args, vector in self.read)
+        return list(self.changed.values()) if same else []
+
+    def _collect(self, statement: Statement, vector: For | None) -> bool:
+        """Adds what a statement changes and reads. False if it may leave some out, or if it does
+        more than assign values.
+        """
+        calls = [
+            node
+            for node in walk(*statement.expressions)
+            if isinstance(node, Call) and node.target == self.func
+        ]
+        match statement:
+            case Provide(func=self.func, args=args, value=value, update=None):
+                self.read.extend((call.args, vector) for call in calls)
+                one = _Element(self.func, value.type, args, vector)
+                known = self.changed.setdefault(args, one)
+                return known.runs_with(vector) and one.is_one_a_lane() and value.type != Bool
+            case Provide(update=None):
+                self.read.extend((call.args, vector) for call in calls)
+                return True
+            case For(kind=LoopKind.VECTORIZED, extent=Const()) if vector is None:
+                vector = statement
+            case For(kind=LoopKind.SERIAL) if vector is None:
+                pass
+            case Block() | TupleAssignment():
+                pass
+            case _:
+                return not any(
+                    self.func in (*buffers_read(one), *buffers_written(one))
+                    for one in walk_nodes(statement)
+                )
+        return not calls and all(self._collect(one, vector) for one in statement.children)
+
+
+def _serial_loops(loop: For) -> tuple[set[str], list[Expr]]:
+    """The variables of a loop and of the serial loops inside, and the conditions that all have
+    iterations.
+    """
+    loops = [s for s in walk_nodes(loop) if isinstance(s, For) and s.kind is LoopKind.SERIAL]
+    open_ = (
+        s.extent for s in loops if not (isinstance(s.extent, Const) and int(s.extent.value) > 0)
+    )
+    none = constant(0, Int32)
+    return {s.var.name for s in loops}, [Op(Bool, "lt", (none, extent)) for extent in open_]
+
+
+def _summed(loop: For, moving: set[str]) -> list[str]:
+    """The Funcs that a loop assigns to at several coordinates, the same in each iteration."""
+    found: dict[str, dict[_Args, bool]] = {}
+    for statement in walk_nodes(loop):
+        if isinstance(statement, Provide) and _KEPT not in statement.func:
+            places = found.setdefault(statement.func, {})
+            if statement.args not in places:
+                places[statement.args] = not _vary(statement.args, moving)
+    return [func for func, places in found.items() if len(places) > 1 and all(places.values())]
+
+
+def _vary(expressions: Iterable[Expr], moving: set[str]) -> bool:
+    """Whether some expression may have another value in another iteration."""
+    return any(one.loads or not moving.isdisjoint(one.names) for one in expressions)
+
+
+def _distance(a: Expr, b: Expr) -> int:
+    """How far two coordinates lie apart; 0 if that is not known."""
+    one, other = origin_of(a), origin_of(b)
+    return abs(one.offset - other.offset) if one.terms == other.terms else 0
+
+
+def _reach(arg: Expr, element: _Element) -> float:
+    """From which distance along a dimension on two vectors have no element in common."""
+    lane = element.lane
+    if lane is None or lane.name not in arg.names:
+        return 1
+    factor = _factor(arg, lane)
+    return abs(factor) * (element.lanes - 1) + 1 if factor else inf
+
+
+def _factor(arg: Expr, lane: Variable) -> int:
+    """How much a coordinate grows from lane to lane; 0 if not at all, or not evenly."""
+    with_lane = [(term, times) for term, times in origin_of(arg).terms if lane.name in term.names]
+    return with_lane[0][1] if len(with_lane) == 1 and with_lane[0][0] is lane else 0

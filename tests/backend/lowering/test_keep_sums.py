@@ -1,0 +1,133 @@
+"""Loops add to several rows in small scratch memory, and write the rows once behind the loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spaces import Func, ImageParam, Int32, LoopKind, Pipeline, RDom, Var, pipeline
+from spaces.backend.compile import compile_cpu
+from spaces.backend.ir.node import walk_nodes
+from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
+from spaces.backend.ir.statements import Allocate, For, If, Provide, Statement, block
+from spaces.backend.lowering.cpu.keep_sums import keep_sums
+from spaces.constraints.devices.device import device
+from spaces.constraints.legality.verdict import CheckedSchedule
+from spaces.constraints.legality.verify import verify
+from spaces.model.expressions.expr import Call, Expr, Variable, constant
+from spaces.model.schedules.schedule import MemoryType
+from spaces.model.writing.text import parse_schedule
+
+ROW, TERM, LANE = (Variable(Int32, name) for name in ("row", "term", "lane"))
+N, M = Variable(Int32, "n"), Variable(Int32, "m")
+ZERO, TWO, FOUR = (constant(number, Int32) for number in (0, 2, 4))
+OUT = BufferParameter("out", Int32, 2, is_output=True)
+
+
+def program(body: Statement) -> LoopProgram:
+    scalars = (ScalarParameter("n", Int32), ScalarParameter("m", Int32))
+    return LoopProgram("p", (OUT,), scalars, (), body)
+
+
+def added(*args: Expr, func: str = "out", more: Expr = TERM) -> Provide:
+    return Provide(func, args, Call(Int32, func, args) + more)
+
+
+def lanes(body: Statement) -> For:
+    return For(LANE, ZERO, FOUR, LoopKind.VECTORIZED, body)
+
+
+def terms(*body: Statement) -> For:
+    return For(TERM, ZERO, FOUR, LoopKind.SERIAL, block(*body))
+
+
+def written_in_loop(changed: LoopProgram) -> set[str]:
+    (loop,) = (s for s in walk_nodes(changed.body) if isinstance(s, For) and s.var is TERM)
+    return {s.func for s in walk_nodes(loop) if isinstance(s, Provide)}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        terms(added(N, M), added(N, M + 1)),
+        terms(lanes(added(N + LANE, M)), lanes(added(N + LANE, M + 3))),
+        terms(lanes(block(added(N + LANE, M), added(N + LANE, M + 1)))),
+        terms(lanes(added(N, M + LANE)), lanes(added(N, M + LANE + 4))),
+    ],
+)
+def test_sums_of_several_rows_are_kept(body: For) -> None:
+    after = keep_sums(program(body))
+    assert written_in_loop(after).isdisjoint({"out"})
+    kept = [s for s in walk_nodes(after.body) if isinstance(s, Allocate)]
+    assert [one.memory for one in kept] == [MemoryType.STACK]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        terms(added(N, M)),  # LLVM keeps one element
+        terms(added(N, M), added(N + 1, M)),  # and those of one row
+        terms(added(N, M), added(M, N)),  # the same element where n is m
+        terms(added(N, M + TERM), added(N, M + TERM + 8)),  # others in each iteration
+        terms(lanes(added(N + LANE, M)), lanes(added(N + LANE, M)), added(N, M + 1)),
+        terms(lanes(added(N, M + LANE)), lanes(added(N, M + LANE + 3))),  # both have m + 3
+        terms(added(N, M), added(N, M + 1, more=Call(Int32, "out", (N, TERM)))),
+        terms(added(N, M), If(TERM < N, added(N, M + 1))),
+        terms(Provide("out", (N, M), TERM), Provide("out", (N, M + 1), TERM)),  # no sums
+        terms(added(N, M), added(N, Call(Int32, "place", (N,)))),
+    ],
+)
+def test_other_loops_stay_as_they_are(body: For) -> None:
+    assert keep_sums(program(body)) == program(body)
+
+
+def test_folded_rows_may_share_their_places() -> None:
+    def stored(folds: tuple[Expr | None, ...]) -> LoopProgram:
+        body = terms(added(N, M, func="f"), added(N, M + 2, func="f"))
+        return program(
+            Allocate(
+                *("f", Int32, MemoryType.HEAP, (N, TWO), body),
+                mins=(ZERO, ZERO), extents=(N, TWO), folds=folds, order=(0, 1),
+            )
+        )  # fmt: skip
+
+    assert keep_sums(stored((None, TWO))) == stored((None, TWO))
+    assert keep_sums(stored((None, None))) != stored((None, None))
+
+
+def test_a_loop_that_may_not_run_neither_reads_nor_writes_the_rows() -> None:
+    body = For(TERM, ZERO, N, LoopKind.SERIAL, block(added(N, M), added(N, M + 1)))
+    after = keep_sums(program(body)).body
+    guarded = [s for s in walk_nodes(after) if isinstance(s, If)]
+    assert [one.condition for one in guarded] == [ZERO < N] * 2
+    inside = [p for one in guarded for p in walk_nodes(one) if isinstance(p, Provide)]
+    assert len(inside) == 4
+
+
+def product() -> Pipeline:
+    x, y = Var("x"), Var("y")
+    first, second = ImageParam(Int32, 2, "first"), ImageParam(Int32, 2, "second")
+    out, r = Func("out"), RDom([(0, 5)], "r")
+    out[x, y] = 0
+    out[x, y] += first[x, r] * second[r, y]
+    return pipeline(out, name="product")
+
+
+def scheduled(algorithm: Pipeline) -> CheckedSchedule:
+    tiles = "tile(x, y, xi, yi, 8, 4).reorder(xi, yi, r, x, y).vectorize(xi).unroll(yi)"
+    schedule = parse_schedule(f"out.update(0).{tiles}", algorithm)
+    verdict = verify(algorithm, schedule, device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), verdict
+    return verdict
+
+
+@pytest.mark.parametrize("width", [8, 32])
+@pytest.mark.parametrize("height", [4, 12])
+def test_a_product_is_that_of_numpy(width: int, height: int) -> None:
+    rng = np.random.default_rng(width)
+    first = rng.integers(-9, 9, (5, width), np.int32)
+    second = rng.integers(-9, 9, (height, 5), np.int32)
+    compiled = compile_cpu(scheduled(product()))
+    out = np.zeros((height, width + 3), np.int32)[:, :width]  # rows lie apart
+    compiled.run({"first": first, "second": second}, out={"out": out})
+    assert (out == second @ first).all()
