@@ -22,7 +22,7 @@ Funcs of ``lambda_func``.
 
 @define
 class DifferentNames:
-    """Names of which no two are alike.
+    """Names that all differ.
 
     Attributes:
         taken: those that things have.
