@@ -15,7 +15,10 @@ ON_GPUS = ("gpu", "gpu_bundle")
 """They need no Halide, which all others import."""
 
 COMMANDS: Mapping[str, str] = {
-    **{name: f"bench.cost_quality.{name}" for name in ("again", "errors", "fit", "five", "ranks")},
+    **{
+        name: f"bench.cost_quality.{name}"
+        for name in ("again", "errors", "fit", "five", "ranks", "renew")
+    },
     "first": "bench.cost_quality.first_found",
     **{
         name: f"bench.{name}"

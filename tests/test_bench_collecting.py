@@ -1,15 +1,18 @@
 """Measured schedules: how they are drawn, and the files that they are kept in."""
 
 import json
+from contextlib import nullcontext
 
 import pytest
 from attrs import evolve
 
 from bench import cost_quality
+from bench.cost_quality import collecting as measuring
 from bench.cost_quality import (
     devices,
     incumbents,
     measured_sets,
+    renew,
     split,
     subjects,
 )
@@ -197,3 +200,26 @@ def test_a_pipeline_that_cannot_be_measured_does_not_end_a_run(subject, tmp_path
     (ran_on,) = {one.cpu for one in records(tmp_path / "good")}
     assert devices.described(devices.FILE) == {ran_on: host_cpu()}
     assert [len(records(tmp_path / name)) >= 4 for name in names] == [False, False, True]
+
+
+def test_old_times_are_replaced_and_those_of_today_stay(subject, tmp_path, monkeypatch):
+    """The drawn schedules stay; so do the records of other pipelines."""
+    path = tmp_path / "all.jsonl"
+    list(collecting(subject, path, FakeMeasurer(), wanted=8).batches())
+    of_today = records(path)
+    old = [evolve(one, cpu="another", day="2020-01-01", ratio=9.0) for one in of_today]
+    other = evolve(old[0], subject="random_3")
+    path.write_text("")
+    append(path, [*old[:4], other, *old[4:]])
+    monkeypatch.setattr(renew, "file_of", lambda _: path)
+    monkeypatch.setattr(renew, "processor", lambda: PROCESSOR)
+    monkeypatch.setattr(renew.devices, "FILE", tmp_path / "devices.json")
+    measurer = FakeMeasurer()
+    monkeypatch.setattr(measuring, "measurer_of", lambda _: nullcontext(measurer))
+    renew.main([subject.name])
+    assert records(path) == [other, *of_today]
+    assert measurer.asked == [one.schedule for one in old]
+    before = path.read_bytes()
+    renew.main([subject.name])
+    assert path.read_bytes() == before
+    assert len(measurer.asked) == len(old)

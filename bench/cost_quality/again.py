@@ -18,7 +18,7 @@ from typing import Any
 
 from bench.contenders import inputs_of
 from bench.cost_quality import gallery_file_of
-from bench.cost_quality.collecting import BATCH, measurer_of
+from bench.cost_quality.collecting import measure_all
 from bench.cost_quality.devices import OtherProcessorError
 from bench.cost_quality.pricing import Timed, common_device, timed
 from bench.cost_quality.records import FOLDER, records
@@ -80,12 +80,8 @@ def measure_again(name: str, first: Sequence[Timed], here: CpuDevice) -> list[fl
     pipeline = usual.pipeline
     space = space_of(pipeline)
     subject = Subject(name, pipeline, space, usual.schedule, [], inputs_of(name))
-    ratios: list[float] = []
-    with measurer_of(subject) as measurer:
-        for begin in range(0, len(first), BATCH):
-            batch = [one.schedule for one in first[begin : begin + BATCH]]
-            ratios += [one.ratio for one in measurer.measure(pipeline, batch)]
-    return [one if math.isfinite(one) else None for one in ratios]
+    found = measure_all(subject, [one.schedule for one in first])
+    return [one.ratio if math.isfinite(one.ratio) else None for one in found]
 
 
 def agreement(first: Sequence[Timed], second: Mapping[str, Any]) -> tuple[float, float]:

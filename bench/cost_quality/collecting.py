@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from spaces.backend.measuring.local import LocalMeasurer
 from spaces.backend.measuring.session import MeasuringError
 from spaces.backend.measuring.task import MeasuringLimits
 from spaces.constraints.devices.device import host_cpu
-from spaces.cost.measurer import Measurer
+from spaces.cost.measurer import Measurement, Measurer
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
@@ -44,6 +44,20 @@ def measurer_of(subject: Subject) -> LocalMeasurer:
         race=SharedTime(),
         make=brief_program,
     )
+
+
+def measure_all(subject: Subject, schedules: Sequence[Schedule]) -> list[Measurement]:
+    """Measures schedules of a subject, some together at a time.
+
+    Raises:
+        MeasuringError: the reference does not run.
+    """
+    found: list[Measurement] = []
+    with measurer_of(subject) as measurer:
+        for begin in range(0, len(schedules), BATCH):
+            batch = schedules[begin : begin + BATCH]
+            found += measurer.measure(subject.pipeline, batch)
+    return found
 
 
 @frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import os
@@ -12,6 +13,7 @@ from typing import Any
 from attrs import asdict, frozen
 
 from bench.cost_quality.drawing import Origin
+from spaces.apps.files import write_text
 from spaces.cost.measurer import Measurement, RunOutcome
 
 FOLDER = Path(__file__).parent.parent / "results" / "cost_quality"
@@ -36,6 +38,7 @@ class Record:
         ratio: the median over the rounds of its time divided by the reference's.
         compile_seconds: the time to verify and compile it.
         cpu: the processor and what LLVM calls it; ``devices.json`` describes it.
+        day: of the measurement, as ``2026-11-29``; None where nobody wrote it down.
     """
 
     subject: str
@@ -51,12 +54,13 @@ class Record:
     ratio: float | None
     compile_seconds: float | None
     cpu: str
+    day: str | None = None
 
     @staticmethod
     def of(
         subject: str, number: int, origin: Origin, text: str, found: Measurement, cpu: str
     ) -> Record:
-        """The record of a measurement."""
+        """The record of a measurement of today."""
         mine, theirs = found.seconds, found.reference_seconds
         return Record(
             subject=subject,
@@ -72,6 +76,7 @@ class Record:
             ratio=_rounded(found.ratio) if mine else None,
             compile_seconds=_rounded(found.compile_seconds or math.nan) if mine else None,
             cpu=cpu,
+            day=datetime.date.today().isoformat(),
         )
 
     @staticmethod
@@ -81,8 +86,10 @@ class Record:
         return Record(**document | {"origin": origin, "outcome": outcome})
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON's types."""
-        return asdict(self)
+        """As JSON's types; without a day that is not known."""
+        return {
+            name: value for name, value in asdict(self).items() if (name, value) != ("day", None)
+        }
 
 
 def _rounded(number: float) -> float:
@@ -110,3 +117,11 @@ def append(path: Path, found: list[Record]) -> None:
             file.write(json.dumps(one.to_json()).encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+def replace(path: Path, found: list[Record]) -> None:
+    """Puts records of some pipelines in place of those that a file has of them."""
+    subjects = {one.subject for one in found}
+    kept = [one for one in records(path) if one.subject not in subjects]
+    lines = [json.dumps(one.to_json()) + "\n" for one in (*kept, *found)]
+    write_text(path, "".join(lines))
