@@ -117,11 +117,12 @@ class _Keeping:
             inside = evolve(self, storage={**self.storage, statement.buffer: statement})
             return map_children(statement, inside.statement)
         if isinstance(statement, For) and statement.kind is LoopKind.SERIAL:
-            moving, runs = _serial_loops(statement)
+            moving = _moving(statement)
             for func in _summed(statement, moving):
-                elements = _Sums(func).elements(statement)
+                sums = _Sums(func)
+                elements = sums.elements(statement)
                 pays = self._fit_registers(elements) and self._may_overlap(elements)
-                if pays and not _vary(runs, moving):
+                if pays and not _vary(runs := sums.runs(), moving):
                     return self._kept(statement, elements, runs)
         return map_children(statement, self.statement)
 
@@ -201,22 +202,44 @@ class _Keeping:
 
 @frozen
 class _Sums:
-    """The elements of a Func that a loop changes and reads."""
+    """The elements of a Func that a loop changes and reads.
+
+    Attributes:
+        func: the Func.
+        changed: what is changed, by coordinates.
+        read: what is read, each with the vectorized loop around it.
+        loops: the serial loops around what is changed or read, outermost first; several if they
+            differ.
+    """
 
     func: str
     changed: dict[_Args, _Element] = field(factory=dict)
     read: list[tuple[_Args, For | None]] = field(factory=list)
+    loops: list[tuple[For, ...]] = field(factory=list)
 
     def elements(self, loop: For) -> list[_Element]:
         """The elements that each iteration of a loop changes. Empty if it changes others at times,
         or reads others, or changes some without reading them.
         """
-        if not self._collect(loop, None) or {args for args, _ in self.read} != {*self.changed}:
+        if not self._collect(loop, None, ()) or {args for args, _ in self.read} != {*self.changed}:
             return []
         same = all(self.changed[args].runs_with(vector) for args, vector in self.read)
-        return list(self.changed.values()) if same else []
+        return list(self.changed.values()) if same and len(self.loops) == 1 else []
 
-    def _collect(self, statement: Statement, vector: For | None) -> bool:
+    def runs(self) -> list[Expr]:
+        """The conditions that the loops around the elements have iterations. Another loop, as of a
+        producer whose window slides, may have none while the elements change.
+        """
+        (loops,) = self.loops
+        extents = (one.extent for one in loops)
+        none = constant(0, Int32)
+        return [
+            Op(Bool, "lt", (none, extent))
+            for extent in extents
+            if not (isinstance(extent, Const) and int(extent.value) > 0)
+        ]
+
+    def _collect(self, statement: Statement, vector: For | None, loops: tuple[For, ...]) -> bool:
         """Adds what a statement changes and reads. False if it may leave some out, or if it does
         more than assign values.
         """
@@ -227,17 +250,18 @@ class _Sums:
         ]
         match statement:
             case Provide(func=self.func, args=args, value=value, update=None):
-                self.read.extend((call.args, vector) for call in calls)
+                self._note(calls, vector, loops)
                 one = _Element(self.func, value.type, args, vector)
                 known = self.changed.setdefault(args, one)
                 return known.runs_with(vector) and one.is_one_a_lane() and value.type != Bool
             case Provide(update=None):
-                self.read.extend((call.args, vector) for call in calls)
+                if calls:
+                    self._note(calls, vector, loops)
                 return True
             case For(kind=LoopKind.VECTORIZED, extent=Const()) if vector is None:
                 vector = statement
             case For(kind=LoopKind.SERIAL) if vector is None:
-                pass
+                loops = (*loops, statement)
             case Block() | TupleAssignment():
                 pass
             case _:
@@ -245,19 +269,18 @@ class _Sums:
                     self.func in (*buffers_read(one), *buffers_written(one))
                     for one in walk_nodes(statement)
                 )
-        return not calls and all(self._collect(one, vector) for one in statement.children)
+        return not calls and all(self._collect(one, vector, loops) for one in statement.children)
+
+    def _note(self, calls: Iterable[Call], vector: For | None, loops: tuple[For, ...]) -> None:
+        self.read.extend((call.args, vector) for call in calls)
+        if loops not in self.loops:
+            self.loops.append(loops)
 
 
-def _serial_loops(loop: For) -> tuple[set[str], list[Expr]]:
-    """The variables of a loop and of the serial loops inside, and the conditions that all have
-    iterations.
-    """
-    loops = [s for s in walk_nodes(loop) if isinstance(s, For) and s.kind is LoopKind.SERIAL]
-    open_ = (
-        s.extent for s in loops if not (isinstance(s.extent, Const) and int(s.extent.value) > 0)
-    )
-    none = constant(0, Int32)
-    return {s.var.name for s in loops}, [Op(Bool, "lt", (none, extent)) for extent in open_]
+def _moving(loop: For) -> set[str]:
+    """The variables of a loop and of the serial loops inside."""
+    loops = (s for s in walk_nodes(loop) if isinstance(s, For))
+    return {one.var.name for one in loops if one.kind is LoopKind.SERIAL}
 
 
 def _summed(loop: For, moving: set[str]) -> list[str]:

@@ -41,6 +41,11 @@ def terms(*body: Statement) -> For:
     return For(TERM, ZERO, FOUR, LoopKind.SERIAL, block(*body))
 
 
+def again(*body: Statement) -> For:
+    """``n`` times."""
+    return For(Variable(Int32, "again"), ZERO, N, LoopKind.SERIAL, block(*body))
+
+
 def written_in_loop(changed: LoopProgram) -> set[str]:
     (loop,) = (s for s in walk_nodes(changed.body) if isinstance(s, For) and s.var is TERM)
     return {s.func for s in walk_nodes(loop) if isinstance(s, Provide)}
@@ -75,6 +80,7 @@ def test_sums_of_several_rows_are_kept(body: For) -> None:
         terms(added(N, M), If(TERM < N, added(N, M + 1))),
         terms(Provide("out", (N, M), TERM), Provide("out", (N, M + 1), TERM)),  # no sums
         terms(added(N, M), added(N, Call(Int32, "place", (N,)))),
+        terms(again(added(N, M)), added(N, M + 1)),  # the first sum has no terms where n is 0
     ],
 )
 def test_other_loops_stay_as_they_are(body: For) -> None:
@@ -102,6 +108,24 @@ def test_a_loop_that_may_not_run_neither_reads_nor_writes_the_rows() -> None:
     assert [one.condition for one in guarded] == [ZERO < N] * 2
     inside = [p for one in guarded for p in walk_nodes(one) if isinstance(p, Provide)]
     assert len(inside) == 4
+
+
+def test_sums_are_kept_where_a_producer_has_no_iterations() -> None:
+    """Of a window that slides, an iteration may need no new row."""
+    window = again(Provide("row", (ZERO,), TERM))
+    body = terms(window, added(N, M), added(N, M + 1, more=Call(Int32, "row", (ZERO,))))
+    after = keep_sums(program(body))
+    assert written_in_loop(after) == {"row"} | {f for f in written_in_loop(after) if "kept" in f}
+    assert not [s for s in walk_nodes(after.body) if isinstance(s, If)]
+
+
+def test_sums_are_kept_only_in_the_loops_that_all_who_read_them_are_in() -> None:
+    """Where n is 0, nothing is added, and the row is read all the same."""
+    read = Provide("g", (N,), Call(Int32, "out", (N, M)))
+    after = keep_sums(program(terms(again(added(N, M), added(N, M + 1)), read)))
+    assert read in list(walk_nodes(after.body))
+    (kept,) = (s for s in walk_nodes(after.body) if isinstance(s, Allocate))
+    assert read not in list(walk_nodes(kept))
 
 
 def product() -> Pipeline:
