@@ -70,18 +70,20 @@ class Draw:
         """A stage, to whose elements a loop adds some rows or columns at a time, and ``out``, which
         reads it.
         """
-        self.types = {"image": Int32, "sum": self._type(), "out": self._type()}
+        self.types = {"image": Int32, "part": Int32, "sum": self._type(), "out": self._type()}
         box = self._box("sum")
-        first = self._loops("sum", box, ["image"])
+        first = (self._loops("part", box, ["image"], reach=0), self._loops("sum", box, ["image"]))
         last = self._loops("out", self._box("out"), ["image", "sum"])
-        return self._around(self._allocated("sum", box, block(first, self._added(box), last)))
+        added = self._allocated("part", box, block(*first, self._added(box)))
+        return self._around(self._allocated("sum", box, block(added, last)))
 
     def _added(self, box: tuple[tuple[Expr, Expr], ...]) -> Statement:
         """Loops that add to the elements of a box in tiles that are shifted inwards; lanes lie
-        along one dimension, and unrolled copies along the other one.
+        along one dimension, and unrolled copies along the other one. Some terms are of a part that
+        some terms compute anew, as that of a window that slides.
         """
         rng = self.rng
-        outer, inner, at = [], [], []
+        outer, inner, at, corner = [], [], [], []
         for (low, extent), kind in zip(
             box, rng.sample((LoopKind.VECTORIZED, LoopKind.UNROLLED), 2), strict=True
         ):
@@ -89,12 +91,21 @@ class Draw:
             tiles = (extent + (factor - 1)) / factor
             outer.append(For(tile, ZERO, tiles, LoopKind.SERIAL, block()))
             inner.append(For(within, ZERO, constant(factor, Int32), kind, block()))
-            at.append(low + fn.min(tile * factor, extent - factor) + within)
+            corner.append(low + fn.min(tile * factor, extent - factor))
+            at.append(corner[-1] + within)
         again = For(self._var(), ZERO, TIMES, LoopKind.SERIAL, block())
         value = self._value(tuple(at), ["image"], MARGIN, 2)
         old = Call(self.types["sum"], "sum", tuple(at))
+        value = value + Call(Int32, "part", tuple(at))
         body: Statement = Provide("sum", tuple(at), old + cast(self.types["sum"], value))
-        for loop in (*rng.sample(inner, 2), again, *outer):
+        for loop in rng.sample(inner, 2):
+            body = For(loop.var, loop.min, loop.extent, loop.kind, body)
+        if rng.random() < 0.5:
+            part = Provide("part", tuple(corner), Call(Int32, "part", tuple(corner)) + 1)
+            rows = rng.choice((again.var % 2, TIMES / 2, TIMES / 2))
+            window = For(self._var(), ZERO, rows, LoopKind.SERIAL, part)
+            body = block(window, body)
+        for loop in (again, *outer):
             body = For(loop.var, loop.min, loop.extent, loop.kind, body)
         return body
 
