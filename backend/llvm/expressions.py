@@ -377,6 +377,8 @@ class Expressions:
             return lambda lane: parts[picks[lane] // count](picks[lane] % count)
         shared, varying = lane_terms(index)
         base = self._moved(buffer, shared)
+        if not varying:
+            return lambda lane: base
         total: Value | None = None
         products: list[tuple[int, Value, Value]] = []
         for sign, term in varying:
