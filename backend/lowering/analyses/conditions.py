@@ -15,9 +15,12 @@ def is_comparison_of_coordinates(node: Expr) -> bool:
 
 def is_coordinate(root: Expr) -> bool:
     """Whether an expression is int32 arithmetic over variables and constants only."""
-    stack = [root]
+    stack, seen = [root], set[Expr]()
     while stack:
         node = stack.pop()
+        if node in seen:  # coordinates of splits share parts within parts
+            continue
+        seen.add(node)
         if node.type != Int32 or not isinstance(node, Const | Variable | Op):
             return False
         if isinstance(node, Op) and node.name == "select":
