@@ -12,7 +12,7 @@ Case = TypeVar("Case")
 THOROUGH = "thorough"
 """The profile that draws all examples: ``pytest --hypothesis-profile thorough``."""
 
-_ALL, _SHARE = 40, 9
+_ALL, _SHARE = 40, 8
 """Examples of a test that names no number, in the thorough profile and in that of ``make test``."""
 
 
@@ -45,7 +45,7 @@ def every(number: int) -> int:
 
 
 def some(cases: Iterable[Case]) -> list[Case]:
-    """The cases of a list that this run tests: all in the thorough profile, else nine of forty. For
+    """The cases of a list that this run tests: all in the thorough profile, else one of five. For
     cases that test one thing again and again, at some expense.
     """
     share = settings.default.max_examples

@@ -139,11 +139,13 @@ model ranks the apps as it did on that machine.
 
 ZEN_5 = evolve(ZEN_4, model="znver5", l1_bytes=48 << 10, unit_bits=512)
 
+EMERALD_RAPIDS = evolve(ZEN_5, model="emeraldrapids", l2_bytes=2 << 20)
+
 
 def test_committed_schedules_are_priced_for_the_processor_that_they_ran_on():
     ran_on = {
         cost_quality.file_of("blur"): ZEN_5,
-        cost_quality.gallery_file_of("equalize_16"): ZEN_4,
+        cost_quality.gallery_file_of("equalize_16"): EMERALD_RAPIDS,
     }
     for file, cpu in ran_on.items():
         found = pricing.timed(records(file)[:3])
