@@ -155,3 +155,28 @@ def test_a_product_is_that_of_numpy(width: int, height: int) -> None:
     out = np.zeros((height, width + 3), np.int32)[:, :width]  # rows lie apart
     compiled.run({"first": first, "second": second}, out={"out": out})
     assert (out == second @ first).all()
+
+
+def squares() -> Pipeline:
+    """Products of all pairs of columns: what one tile has centred, the next need not."""
+    x, y, t = Var("x"), Var("y"), Var("t")
+    image, centred, out = ImageParam(Int32, 2, "image"), Func("centred"), Func("out")
+    r = RDom([(0, 5)], "r")
+    centred[x, t] = image[x, t] - t
+    out[x, y] = 0
+    out[x, y] += centred[x, r] * centred[y, r]
+    return pipeline(out, name="squares")
+
+
+@pytest.mark.parametrize("rows", [2, 4])
+def test_sums_are_written_where_no_term_computes_a_new_row(rows: int) -> None:
+    algorithm = squares()
+    tiles = f"tile(x, y, xi, yi, 4, {rows}).reorder(xi, yi, r, x, y).vectorize(xi).unroll(yi)"
+    text = f"out.update(0).{tiles}\ncentred.compute_at(out, r).store_at(out, y)"
+    verdict = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), verdict
+    columns = np.random.default_rng(rows).integers(-9, 9, (5, 16), np.int32)
+    out = np.zeros((16, 16), np.int32)
+    compile_cpu(verdict).run({"image": columns}, out={"out": out})
+    centred = columns - np.arange(5, dtype=np.int32)[:, None]
+    assert (out == centred.T @ centred).all()
