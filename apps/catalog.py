@@ -17,7 +17,8 @@ from spaces.apps.user_functions import (
     is_file_name,
     is_function_name,
     is_hlpipe_name,
-    load_function,
+    load_value,
+    require_function,
 )
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.definition_error import DefinitionError
@@ -113,7 +114,7 @@ def find(name: str) -> App:
             "For a pipeline of your own write file.py:function; for one that Halide has "
             "serialized, file.hlpipe."
         )
-    return _app_of_function(name, _checked(name, load_function(name)))
+    return _app_of_function(name, _maker_of(name, load_value(name)))
 
 
 def _halide_programs() -> Any:
@@ -135,13 +136,18 @@ def _app_of_function(name: str, made: Callable[[], Pipeline | HalideProgram]) ->
     return App(name, "", "", pipeline, halide=halide)
 
 
-def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline | HalideProgram]:
-    """Calls ``function`` once; its errors, and other results, become a sentence."""
+def _maker_of(name: str, found: object) -> Callable[[], Pipeline | HalideProgram]:
+    """Gives what a file defines: a pipeline, an object of Halide, or what a function returns, which
+    is called once. Its errors, and other results, become a sentence.
+    """
+    if isinstance(found, Pipeline):
+        return lambda: found
+    function = None if _is_of_halide(found) else require_function(name, found)
 
     @cache
     def build() -> Pipeline | HalideProgram:
         try:
-            made = function if _is_of_halide(function) else function()
+            made = found if function is None else function()
         except DefinitionError as error:
             raise WrongUsage(str(error)) from error
         except (Exception, SystemExit) as error:
@@ -150,8 +156,8 @@ def _checked(name: str, function: Callable[[], object]) -> Callable[[], Pipeline
             return made
         if not _is_of_halide(made):
             raise WrongUsage(f"{name} returned {type(made).__name__}, not a Pipeline.")
-        found: HalideProgram = _halide_programs().program_of_object(made)
-        return found
+        program: HalideProgram = _halide_programs().program_of_object(made)
+        return program
 
     return build
 

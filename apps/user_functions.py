@@ -57,7 +57,32 @@ def load_function(name: str) -> Callable[..., Any]:
     Raises:
         WrongUsage: the file or the function does not exist, or the file fails when it runs.
     """
+    return require_function(name, load_value(name))
+
+
+def require_function(name: str, found: object) -> Callable[..., Any]:
+    """What a file defines by a name, if that is a function.
+
+    Raises:
+        WrongUsage: it is none; the sentence names those of the file.
+    """
+    if callable(found):
+        return found
     file, _, function = name.rpartition(":")
+    others = functions_of(Path(file))
+    raise WrongUsage(
+        f"{file} defines no function {function}{suggestion(function, others)}; it defines "
+        f"{some_of(others) or 'none'}."
+    )
+
+
+def load_value(name: str) -> Any:
+    """What ``file.py:name`` names; None if the file does not define it.
+
+    Raises:
+        WrongUsage: the file does not exist, or fails when it runs.
+    """
+    file, _, defined = name.rpartition(":")
     path = Path(file)
     if not is_there(path, Path.is_file):
         raise WrongUsage(f"There is no file {path}.")
@@ -70,15 +95,7 @@ def load_function(name: str) -> Callable[..., Any]:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise WrongUsage(f"{path} failed: {brief(error)}") from error
-    found = getattr(module, function, None)
-    if not callable(found):
-        others = functions_of(path)
-        raise WrongUsage(
-            f"{path} defines no function {function}{suggestion(function, others)}; it defines "
-            f"{some_of(others) or 'none'}."
-        )
-    checked: Callable[..., Any] = found
-    return checked
+    return getattr(module, defined, None)
 
 
 def brief(error: BaseException) -> str:

@@ -25,6 +25,8 @@ def broken():
     return 1 // 0
 
 number = 3
+
+ready = double()
 """
 
 
@@ -41,6 +43,10 @@ def test_apps_are_found_by_name():
 
 def test_a_function_of_a_file_is_an_app(own):
     assert [f.name for f in find(f"{own}:double").pipeline().functions] == ["f"]
+
+
+def test_a_pipeline_of_a_file_is_an_app(own):
+    assert [f.name for f in find(f"{own}:ready").pipeline().functions] == ["f"]
 
 
 @pytest.mark.parametrize(

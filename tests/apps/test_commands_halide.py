@@ -85,11 +85,14 @@ def printed():
     x, out = hl.Var("x"), hl.Func("printed")
     out[x] = hl.print(x)
     return out
+
+ready = doubled()
 """
     )
     out, err = spaces("show", f"{tmp_path}/theirs.py:doubled", "--schedule", "own")
     assert "doubled.vectorize(x, 4)" in out
     assert err == "strict_float holds where code is compiled in float mode strict.\n"
+    assert spaces("show", f"{tmp_path}/theirs.py:ready", "--schedule", "own") == (out, err)
     out, _ = spaces("show", f"{tmp_path}/theirs.py:sized", "--schedule", "own")
     assert "doubled" in out
     assert "vectorize" not in out
