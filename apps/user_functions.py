@@ -64,7 +64,7 @@ def require_function(name: str, found: object) -> Callable[..., Any]:
     """What a file defines by a name, if that is a function.
 
     Raises:
-        WrongUsage: it is none; the sentence names those of the file.
+        WrongUsage: it is something else; the sentence names the functions of the file.
     """
     if callable(found):
         return found
