@@ -223,3 +223,12 @@ def test_old_times_are_replaced_and_those_of_today_stay(subject, tmp_path, monke
     renew.main([subject.name])
     assert path.read_bytes() == before
     assert len(measurer.asked) == len(old)
+
+
+def test_a_pipeline_without_measured_schedules_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(renew.devices, "FILE", tmp_path / "devices.json")
+    with pytest.raises(SystemExit):
+        renew.main(["gram_matrix", "gram_matrices"])
+    assert "No schedule of gram_matrices was measured yet" in " ".join(
+        capsys.readouterr().err.split()
+    )

@@ -39,9 +39,13 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     cpu = processor()
     devices.describe(cpu, host_cpu(), devices.FILE)
+    if unknown := [name for name in given.name if not records_of(name)]:
+        parser.error(
+            f"No schedule of {', '.join(unknown)} was measured yet; `python -m bench cost_quality` "
+            "measures new ones."
+        )
     for name in given.name or _all():
-        path = file_of(name)
-        earlier = [one for one in records(path) if one.subject == name]
+        path, earlier = file_of(name), records_of(name)
         if not any(_is_old(one, cpu, given.since) for one in earlier):
             continue
         try:
@@ -58,6 +62,11 @@ def file_of(name: str) -> Path:
     if not is_random(name):
         return gallery_file_of(name)
     return SINGLE_FILE if name in SINGLE else RANDOM_FILE
+
+
+def records_of(name: str) -> list[Record]:
+    """The measured schedules of a pipeline; none if there are none."""
+    return [one for one in records(file_of(name)) if one.subject == name]
 
 
 def measure_recorded(earlier: Sequence[Record], cpu: str) -> list[Record]:
