@@ -110,8 +110,8 @@ class Fuzzer:
     Of legal cases for a CPU those whose number ``compiled_every`` divides are compiled and run; the
     others are only lowered. The loop nest of every case is run value by value.  Those whose number
     ``proven_every`` divides are proven; others are for callers that prove on their own. ``seconds``
-    adds up processor time by what it is spent on. ``aims`` are what cases are drawn towards,
-    ``corpus`` what some are drawn from; ``branches`` are those that are known.
+    has the processor time of each kind of work. Cases are drawn towards ``aims``, and some from
+    ``corpus``; ``branches`` are those that are known.
     """
 
     seed: int

@@ -1,1 +1,1 @@
-"""Planted bugs: small changes of the library, each of which some test must notice."""
+"""Planted bugs: small changes of the library, one at a time. A test must notice each."""

@@ -168,7 +168,7 @@ def test_machine_code_refuses_conversions_that_it_does_not_have(type: Type, form
 
 
 def test_machine_code_trusts_no_end_of_a_difference_that_wraps() -> None:
-    """Less than any int64 becomes a large number, of which the lower half is not all."""
+    """A number below every int64 wraps to a large one, whose lower 32 bits say too little."""
     factor = cast(Int64, cast(Int32, N))
     wrapped = factor * 2**31 - constant(2**63 - 1, Int64)
     formula = Op(Int64, "max", (wrapped, constant(0, Int64))) * cast(UInt8, N)
@@ -181,7 +181,7 @@ def test_machine_code_trusts_no_end_of_a_difference_that_wraps() -> None:
 
 
 def test_machine_code_rounds_large_numbers_to_the_nearest_double() -> None:
-    """Of numbers beyond 53 bits, in vectors of which each lane has one."""
+    """Numbers that need more than 53 bits, one in each lane of a vector."""
     numbers = [2**62 + 513, -(2**62) - 511, 2**53 + 1, -(2**53) - 3, 2**63 - 1, -(2**63), 7, -1]
     found = read_native(cast(Float64, N), {"n": np.array(numbers)})
     assert found.tolist() == [float(n) for n in numbers]
