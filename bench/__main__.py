@@ -17,7 +17,7 @@ ON_GPUS = ("gpu", "gpu_bundle")
 COMMANDS: Mapping[str, str] = {
     **{
         name: f"bench.cost_quality.{name}"
-        for name in ("again", "errors", "fit", "five", "ranks", "renew")
+        for name in ("again", "errors", "fit", "five", "found", "ranks", "renew")
     },
     "first": "bench.cost_quality.first_found",
     **{

@@ -1,6 +1,7 @@
 """Measured schedules: how they are drawn, and the files that they are kept in."""
 
 import json
+import math
 from contextlib import nullcontext
 
 import pytest
@@ -10,6 +11,7 @@ from bench import cost_quality
 from bench.cost_quality import collecting as measuring
 from bench.cost_quality import (
     devices,
+    found,
     incumbents,
     measured_sets,
     renew,
@@ -26,7 +28,7 @@ from spaces.constraints.devices.device import device, host_cpu
 from spaces.constraints.legality.verify import verify
 from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.model.schedules.schedule import Schedule
-from spaces.model.writing.text import parse_schedule
+from spaces.model.writing.text import format_schedule, parse_schedule
 from tests.measured_subject import (
     PROCESSOR,
     FakeMeasurer,
@@ -223,6 +225,39 @@ def test_old_times_are_replaced_and_those_of_today_stay(subject, tmp_path, monke
     renew.main([subject.name])
     assert path.read_bytes() == before
     assert len(measurer.asked) == len(old)
+
+
+def test_what_a_search_finds_is_measured_once(subject, tmp_path, monkeypatch):
+    """Beside the schedule that took as long as the reference, and under numbers of its own."""
+    path = tmp_path / "all.jsonl"
+    list(collecting(subject, path, FakeMeasurer(), wanted=8).batches())
+    earlier = records(path)
+    new = [format_schedule(one, subject.pipeline) for one in subject.space.sample(3, seed=9)]
+    assert not {one.schedule for one in earlier} & set(new)
+    monkeypatch.setattr(renew, "file_of", lambda _: path)
+    measurer, subjects_of = FakeMeasurer(), []
+    monkeypatch.setattr(
+        measuring, "measurer_of", lambda one: subjects_of.append(one) or nullcontext(measurer)
+    )
+    added = found.measure_new(subject.name, [earlier[0].schedule, *new, new[0]], PROCESSOR)
+    assert measurer.asked == [one.schedule for one in added] == new
+    assert [one.number for one in added] == [-1001, -1002, -1003]
+    assert {one.origin for one in added} == {Origin.FOUND}
+    least = min(earlier, key=lambda one: abs(math.log(one.ratio)))
+    assert [format_schedule(one.reference, one.pipeline) for one in subjects_of] == [least.schedule]
+    append(path, added)
+    assert found.measure_new(subject.name, new, PROCESSOR) == []
+    plain = format_schedule(Schedule.default(subject.pipeline), subject.pipeline)
+    (again,) = found.measure_new(subject.name, [plain], PROCESSOR)
+    assert again.number == -1004
+    with pytest.raises(devices.OtherProcessorError, match="renew"):
+        found.measure_new(subject.name, new, "another processor")
+
+
+def test_judged_pipelines_are_not_searched_to_fit_to_them():
+    (judged, *_) = split.pipelines_to(split.Use.JUDGE)
+    with pytest.raises(split.JudgedPipelineError, match=judged):
+        found.main([judged])
 
 
 def test_a_pipeline_without_measured_schedules_is_named(tmp_path, monkeypatch, capsys):

@@ -41,6 +41,8 @@ class Origin(StrEnum):
     """It is the end of a random walk from a good schedule."""
     GOOD = "good"
     """It is a good schedule itself."""
+    FOUND = "found"
+    """A search by other prices found it (:mod:`bench.cost_quality.found`)."""
 
 
 @frozen

@@ -9,8 +9,8 @@ from pathlib import Path
 from bench.cost_quality.pricing import Timed, timed
 from bench.cost_quality.random_pipelines import is_random
 from bench.cost_quality.records import FOLDER, records
-from bench.cost_quality.split import USES, Use
-from bench.cost_quality.subjects import SINGLE
+from bench.cost_quality.split import USES, Use, pipelines_to
+from bench.cost_quality.subjects import APPS, RANDOM, SINGLE
 from spaces.apps.gallery.catalog import GALLERY
 
 
@@ -29,6 +29,12 @@ class MeasuredSet(StrEnum):
     """Pipelines of the gallery that choose between fits."""
     JUDGE = Use.JUDGE.value
     """Pipelines of the gallery that only judge."""
+
+
+def members(each: MeasuredSet) -> Sequence[str]:
+    """The names of the pipelines of a set whose schedules are measured."""
+    listed = {MeasuredSet.APPS: APPS, MeasuredSet.RANDOM: RANDOM, MeasuredSet.SINGLE: SINGLE}
+    return listed.get(each) or pipelines_to(Use(each.value))
 
 
 Measured = Mapping[tuple[MeasuredSet, str], Sequence[Timed]]
