@@ -34,7 +34,7 @@ RANDOM_FILE = FOLDER / "random.jsonl"
 SINGLE_FILE = FOLDER / "single.jsonl"
 """The measured schedules of all random pipelines of one idea."""
 
-WANTED = 104
+WANTED = 40
 """How many schedules of each app are measured."""
 
 WANTED_OF_RANDOM = 12
