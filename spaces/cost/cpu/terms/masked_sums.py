@@ -21,8 +21,8 @@ _NEAR = 16
 @term(DEPENDENCE, MASKED)
 def masked_sums(core: Core, of: StageWork) -> SymbolicNumber:
     """Terms of sums that are stored and loaded again with some lanes switched off. A core hands a
-    stored vector to the next load at once, but not one of which a mask stored a part: this load
-    waits until the vector is in the cache.
+    vector that was stored whole to the next load at once. After a masked store the load waits until
+    the vector is in the cache.
     """
     stage = of.stage
     if not any(one.buffer == stage.func and one.in_place for one in stage.work.accesses):
