@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import frozen
 
 from spaces.constraints.devices.device import GpuDevice
-from spaces.cost.features.accesses import Index, ReadGroup
-from spaces.cost.features.features import Features
-from spaces.cost.features.in_kernels import kernel_of, kinds_around_storage
-from spaces.cost.features.records import (
+from spaces.features.accesses import Index, ReadGroup
+from spaces.features.features import Features
+from spaces.features.in_kernels import kernel_of, kinds_around_storage
+from spaces.features.records import (
     FuncFeatures,
     LoopFeatures,
     StageFeatures,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from spaces.constraints.devices.device import device
-from spaces.cost.features.extraction import extract_features
-from spaces.cost.features.named_features import read_features, working_set
-from spaces.cost.features.structure_features import StructureFeatures
+from spaces.features.extraction import extract_features
+from spaces.features.named_features import read_features, working_set
+from spaces.features.structure_features import StructureFeatures
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -19,14 +19,14 @@ from typing import Literal, ParamSpec, TypeAlias
 from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
-from spaces.cost.features.features import reads_of
-from spaces.cost.features.records import FuncFeatures, KernelFeatures, StageFeatures, total
-from spaces.cost.features.structure_features import (
+from spaces.features.features import reads_of
+from spaces.features.records import FuncFeatures, KernelFeatures, StageFeatures, total
+from spaces.features.structure_features import (
     StructureFeatures,
     occupancy_of,
     parallel_iterations,
 )
-from spaces.cost.features.trend import Trend
+from spaces.features.trend import Trend
 from spaces.model.expressions.expr import Expr, Variable
 from spaces.model.expressions.rewrite import substitute, variables
 from spaces.model.expressions.types import Int32

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
-from spaces.cost.features.periods import period
+from spaces.features.periods import period
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Const, Expr, Op, constant
 from spaces.model.expressions.rewrite import rewrite, substitute

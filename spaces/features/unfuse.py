@@ -11,8 +11,8 @@ from itertools import chain
 
 from attrs import evolve
 
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import (
+from spaces.features.features import Features
+from spaces.features.records import (
     FuncFeatures,
     LoopFeatures,
     LoopKey,

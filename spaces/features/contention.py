@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from spaces.constraints.dependences.hazards import racing_dimensions
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import LoopFeatures, StageFeatures, volume
+from spaces.features.features import Features
+from spaces.features.records import LoopFeatures, StageFeatures, volume
 from spaces.model.expressions.expr import Variable
 from spaces.model.formulas.symbolic import SymbolicNumber, minimum
 from spaces.model.schedules.domain_order import LoopKind

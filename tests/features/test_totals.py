@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaces.cost.features.totals import LONGEST_PERIOD, Totals
+from spaces.features.totals import LONGEST_PERIOD, Totals
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Op, Variable, constant
 from spaces.model.expressions.types import Int32

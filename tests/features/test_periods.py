@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spaces.cost.features.periods import Period, period
+from spaces.features.periods import Period, period
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Variable, constant
 from spaces.model.expressions.types import Int32

@@ -16,8 +16,8 @@ from typing import TypeAlias
 import attrs
 from attrs import define, field, frozen
 
-from spaces.cost.features.constant_ends import constant_ends
-from spaces.cost.features.histogram import NO_OPERATIONS, Histogram, histogram
+from spaces.features.constant_ends import constant_ends
+from spaces.features.histogram import NO_OPERATIONS, Histogram, histogram
 from spaces.model.algorithm.foreign import ForeignCode, foreign_code
 from spaces.model.algorithm.pipeline import Stage
 from spaces.model.algorithm.undefined import is_nothing

@@ -1,7 +1,7 @@
 """Features of a loop nest as formulas, written once and read as ints or as arrays.
 
 A :class:`Features` holds a number for each quantity. In what
-:func:`~spaces.cost.features.extraction.extract_features` returns, these are formulas over tile
+:func:`~spaces.features.extraction.extract_features` returns, these are formulas over tile
 parameters and sizes. :meth:`Features.read` gives the same record with ints, or with arrays for all
 tile choices of one structure. Properties and methods derive other numbers by arithmetic (bytes,
 loads, distances), so they work on formulas and arrays alike.
@@ -17,10 +17,10 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from spaces.cost.features.accesses import Index, ReadGroup, loads_of_funcs
-from spaces.cost.features.buffers import MemoryBuffer, spans
-from spaces.cost.features.constant_loops import FusedLoops
-from spaces.cost.features.records import (
+from spaces.features.accesses import Index, ReadGroup, loads_of_funcs
+from spaces.features.buffers import MemoryBuffer, spans
+from spaces.features.constant_loops import FusedLoops
+from spaces.features.records import (
     FuncFeatures,
     KernelFeatures,
     LoopFeatures,

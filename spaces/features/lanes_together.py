@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures
+from spaces.features.features import Features
+from spaces.features.records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures
 from spaces.model.schedules.domain_order import LoopKind
 
 

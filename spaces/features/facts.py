@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 
 from attrs import frozen
 
-from spaces.cost.features.features import Features
-from spaces.cost.features.in_kernels import kernel_of
-from spaces.cost.features.records import KernelFeatures, LoopFeatures, StageFeatures, total
-from spaces.cost.features.structure_features import parallel_iterations
+from spaces.features.features import Features
+from spaces.features.in_kernels import kernel_of
+from spaces.features.records import KernelFeatures, LoopFeatures, StageFeatures, total
+from spaces.features.structure_features import parallel_iterations
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import StageOf

@@ -8,10 +8,10 @@ from attrs import define, evolve
 
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import blocks_per_sm, warps_per_block
-from spaces.cost.features.extraction import extract_features, image_extents
-from spaces.cost.features.features import Features
-from spaces.cost.features.in_kernels import ASSUMED_REGISTERS, kernel_of
-from spaces.cost.features.records import FuncFeatures, KernelFeatures, StageFeatures, volume
+from spaces.features.extraction import extract_features, image_extents
+from spaces.features.features import Features
+from spaces.features.in_kernels import ASSUMED_REGISTERS, kernel_of
+from spaces.features.records import FuncFeatures, KernelFeatures, StageFeatures, volume
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Variable
 from spaces.model.expressions.types import Int32

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from attrs import define, field
 
-from spaces.cost.features.features import Features, read_extents
-from spaces.cost.features.records import FuncFeatures, StageFeatures
+from spaces.features.features import Features, read_extents
+from spaces.features.records import FuncFeatures, StageFeatures
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
 
 Extents: TypeAlias = Mapping[str, SymbolicNumber]

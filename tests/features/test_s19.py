@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from spaces.cost.features.extraction import extract_features
-from spaces.cost.features.features import Features
-from spaces.cost.features.input_loads import input_loads
+from spaces.features.extraction import extract_features
+from spaces.features.features import Features
+from spaces.features.input_loads import input_loads
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

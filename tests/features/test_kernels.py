@@ -1,7 +1,7 @@
 """Features of GPU kernels in which Funcs are computed beside and inside one another."""
 
 from spaces.apps.pipelines import blur, unsharp
-from spaces.cost.features.extraction import extract_features
+from spaces.features.extraction import extract_features
 from spaces.model.writing.text import parse_schedule
 
 TILED = "output.gpu_tile(x, y, xi, yi, 32, 8).reorder(c, xi, yi, x, y)\n"

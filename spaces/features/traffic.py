@@ -13,9 +13,9 @@ from typing import cast
 
 from attrs import define, field, frozen
 
-from spaces.cost.features.features import Features
-from spaces.cost.features.footprints import Footprint, Regions, TouchedBuffer, count_bodies
-from spaces.cost.features.records import LoopKey, StageFeatures
+from spaces.features.features import Features
+from spaces.features.footprints import Footprint, Regions, TouchedBuffer, count_bodies
+from spaces.features.records import LoopKey, StageFeatures
 from spaces.model.formulas.recorded import is_nowhere, range_of
 from spaces.model.formulas.symbolic import (
     SymbolicCondition,

@@ -10,11 +10,11 @@ from math import gcd, inf
 
 from attrs import define, field, frozen
 
-from spaces.cost.features.accesses import Index
-from spaces.cost.features.buffers import MemoryBuffer, spans
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import FuncFeatures, StageFeatures, volume
-from spaces.cost.features.surroundings import Extents, FuncSurroundings, surroundings
+from spaces.features.accesses import Index
+from spaces.features.buffers import MemoryBuffer, spans
+from spaces.features.features import Features
+from spaces.features.records import FuncFeatures, StageFeatures, volume
+from spaces.features.surroundings import Extents, FuncSurroundings, surroundings
 from spaces.model.formulas.recorded import is_nowhere
 from spaces.model.formulas.symbolic import (
     SymbolicCondition,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from spaces.constraints.devices.device import GpuDevice
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import KernelFeatures, StageFeatures, volume
+from spaces.features.features import Features
+from spaces.features.records import KernelFeatures, StageFeatures, volume
 from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber
 from spaces.model.schedules.domain_order import LoopKind
 

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from attrs import field, frozen
 
-from spaces.cost.features.accesses import Index
-from spaces.cost.features.records import FuncFeatures, volume
+from spaces.features.accesses import Index
+from spaces.features.records import FuncFeatures, volume
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum
 
 

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from spaces.cost.features.trend import Trend, trend
 from spaces.enumerate.space.restrictions.text import parse_restriction
+from spaces.features.trend import Trend, trend
 from spaces.model.formulas.algebra import evaluate
 
 TRENDS = {"parallel_tasks": Trend.FALLS, "total_bytes": Trend.RISES}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spaces.cost.features.accesses import ReadGroup
-from spaces.cost.features.features import Features, read_extents
-from spaces.cost.features.records import StageFeatures, volume
+from spaces.features.accesses import ReadGroup
+from spaces.features.features import Features, read_extents
+from spaces.features.records import StageFeatures, volume
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.formulas.symbolic import SymbolicNumber
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 from attrs import evolve
 
-from spaces.cost.features.accesses import Course, stage_work
-from spaces.cost.features.features import read_extents
+from spaces.features.accesses import Course, stage_work
+from spaces.features.features import read_extents
 from spaces.model.algorithm import boundary
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from spaces.cost.features.records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures
+from spaces.features.records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Const
 from spaces.model.schedules.domain_order import (

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from spaces.cost.features.extraction import extract_features
-from spaces.cost.features.features import Features, reads_of
+from spaces.features.extraction import extract_features
+from spaces.features.features import Features, reads_of
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
