@@ -27,6 +27,7 @@ class GpuPolicy:
     quick_width: ClassVar[int] = 2
     compared: ClassVar[float] = 1.0
     doubts_repeats: ClassVar[bool] = True
+    edits_dear_funcs_first: ClassVar[bool] = True
 
     def keeps_more_at_end(self, pipeline: Pipeline) -> bool:
         """No rewrite for GPUs needs them."""
