@@ -12,7 +12,7 @@ from spaces.constraints.devices.device import GpuDevice
 from spaces.enumerate.search.rewrites.derive import Derive
 from spaces.enumerate.search.rewrites.for_device import for_gpus
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule
-from spaces.enumerate.space.patterns.menus import stage_shapes
+from spaces.enumerate.space.patterns.stage_shapes import stage_shapes
 from spaces.enumerate.space.process.topics.deriving import derivations
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.derivations import RFactor

@@ -21,7 +21,8 @@ from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs, nests_o
 from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS
-from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
+from spaces.enumerate.space.patterns.menus import stage_patterns
+from spaces.enumerate.space.patterns.stage_shapes import stage_shapes
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, OrderedLoop, Split
 from spaces.model.schedules.schedule import LoopLevel

@@ -20,7 +20,8 @@ from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS
 from spaces.enumerate.space.patterns.lanes import storage_along_lanes
-from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
+from spaces.enumerate.space.patterns.menus import stage_patterns
+from spaces.enumerate.space.patterns.stage_shapes import stage_shapes
 from spaces.model.schedules.domain_order import DomainOrder
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel
 

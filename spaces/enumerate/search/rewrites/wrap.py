@@ -13,7 +13,7 @@ from spaces.constraints.devices.device import CpuDevice
 from spaces.enumerate.search.rewrites.derive import Derive
 from spaces.enumerate.search.rewrites.for_device import for_cpus
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, Rewrite
-from spaces.enumerate.space.patterns.menus import adds_up
+from spaces.enumerate.space.patterns.stage_shapes import adds_up
 from spaces.model.algorithm.pipeline import Image, Pipeline
 from spaces.model.schedules.derivations import Wrap
 

@@ -13,7 +13,7 @@ from spaces.enumerate.search.stagewise.dominance import is_read_in_threads
 from spaces.enumerate.search.stagewise.long_tiles import MOST_BEYOND, relative_length_of_updates
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.space.frontier import ResidualPath
-from spaces.enumerate.space.patterns.menus import adds_up
+from spaces.enumerate.space.patterns.stage_shapes import adds_up
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 

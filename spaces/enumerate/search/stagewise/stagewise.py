@@ -35,7 +35,7 @@ from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.state import HalfDecided, PricedWay
 from spaces.enumerate.search.stagewise.walk import Complete, last_step, names_of, walk_funcs
 from spaces.enumerate.search.stagewise.without_price import decide_without_price
-from spaces.enumerate.space.patterns.menus import adds_up
+from spaces.enumerate.space.patterns.stage_shapes import adds_up
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 

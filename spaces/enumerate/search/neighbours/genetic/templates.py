@@ -16,7 +16,8 @@ from spaces.enumerate.search.readers import computed_readers
 from spaces.enumerate.space.patterns.builder import Maker, Pattern, Shape, serial
 from spaces.enumerate.space.patterns.cpu import tiles, vectors
 from spaces.enumerate.space.patterns.gpu import blocks, threads
-from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
+from spaces.enumerate.space.patterns.menus import stage_patterns
+from spaces.enumerate.space.patterns.stage_shapes import stage_shapes
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, made_from
 from spaces.model.schedules.parameters import bind
