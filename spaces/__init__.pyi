@@ -480,8 +480,8 @@ from spaces.features.named_features import (
     multiprocessors as multiprocessors,
     KiB as KiB,
     MiB as MiB,
-    FeatureNameError as FeatureNameError,
 )
+from spaces.features.used_features import FeatureNameError as FeatureNameError
 
 # Searching
 from spaces.enumerate.search.search import search as search, best as best

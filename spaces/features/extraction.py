@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import define, evolve, field, frozen
 
 from spaces.constraints.sizes.kernels import kernels
-from spaces.features.accesses import stage_work
 from spaces.features.constant_loops import constant_loops
 from spaces.features.coverage import Coverage, coverage_by_loop
 from spaces.features.features import Features
 from spaces.features.records import FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
 from spaces.features.totals import ONE, KnownTotals, Totals, product, times
+from spaces.features.work import stage_work
 from spaces.model.algorithm.pipeline import Function, Pipeline, size_variable
 from spaces.model.expressions.expr import Const, Expr, Op
 from spaces.model.expressions.types import Int32

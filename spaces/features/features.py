@@ -17,7 +17,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from spaces.features.accesses import Index, ReadGroup, loads_of_funcs
+from spaces.features.accesses import Index, ReadGroup
 from spaces.features.buffers import MemoryBuffer, spans
 from spaces.features.constant_loops import FusedLoops
 from spaces.features.records import (
@@ -31,6 +31,7 @@ from spaces.features.records import (
     volume,
     with_numbers,
 )
+from spaces.features.work import loads_of_funcs
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.expressions.expr import Expr
 from spaces.model.formulas.algebra import ARRAYS, INTEGERS, read_all

@@ -1,19 +1,17 @@
 """Features by name, for restrictions of a space: ``threads("blur_y") % 32 == 0``.
 
 Each function gives an expression that stands for a number of a schedule. A restriction calculates
-with such expressions. :func:`read_features` replaces them by the formulas of one structure, over
-its parameters; ints, arrays and the solver read these like the formulas of rules. A number that a
-schedule does not have is 0: the threads of a Func outside kernels, the bytes of an inlined Func,
-the factor of a loop that is not split.
+with such expressions (:mod:`~spaces.features.used_features`). A number that a schedule does not
+have is 0: the threads of a Func outside kernels, the bytes of an inlined Func, the factor of a loop
+that is not split.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import re
-from collections.abc import Callable, Mapping
-from functools import lru_cache, reduce
+from collections.abc import Callable
+from functools import reduce
 from typing import Literal, ParamSpec, TypeAlias
 
 from attrs import frozen
@@ -28,21 +26,15 @@ from spaces.features.structure_features import (
 )
 from spaces.features.trend import Trend
 from spaces.model.expressions.expr import Expr, Variable
-from spaces.model.expressions.rewrite import substitute, variables
 from spaces.model.expressions.types import Int32
-from spaces.model.formulas.symbolic import SymbolicNumber, as_formula, minimum
+from spaces.model.formulas.symbolic import SymbolicNumber, minimum
 from spaces.model.schedules.domain_order import Split
-from spaces.model.suggestions import suggestion
 
 KiB = 1024
 """Bytes of a kibibyte."""
 
 MiB = 1024 * KiB
 """Bytes of a mebibyte."""
-
-
-class FeatureNameError(ValueError):
-    """A formula names a feature that does not exist, or that has no meaning here."""
 
 
 FeatureReader: TypeAlias = Callable[[StructureFeatures], SymbolicNumber]
@@ -78,6 +70,10 @@ class NamedFeature:
     def takes(self) -> tuple[str, ...]:
         """The names of its arguments."""
         return tuple(inspect.signature(self.reader).parameters)
+
+    def written(self, args: tuple[object, ...]) -> str:
+        """The feature with arguments, as formulas name it."""
+        return f"{self.name}({', '.join(map(str, args))})" if self.takes else self.name
 
 
 NAMED_FEATURES: dict[str, NamedFeature] = {}
@@ -120,11 +116,7 @@ def _variable(feature: NamedFeature, args: tuple[object, ...]) -> Expr:
             what = "the number of a stage" if wanted is int else f"the name of a {_NOUNS[takes]}"
             raise TypeError(f"{feature.name} takes {what} as {takes}, not {given!r}.")
     shortest = args[:-1] if feature.takes[-1:] == ("stage",) and args[-1] == 0 else args
-    return Variable(Int32, _written(feature, shortest))
-
-
-def _written(feature: NamedFeature, args: tuple[object, ...]) -> str:
-    return f"{feature.name}({', '.join(map(str, args))})" if feature.takes else feature.name
+    return Variable(Int32, feature.written(shortest))
 
 
 _NOUNS = {"func": "Func", "loop": "loop", "var": "Var"}
@@ -345,80 +337,3 @@ def _of_kernel(
         return 0 if found is None else count(about, found)
 
     return read
-
-
-@frozen
-class UsedFeature:
-    """A named feature with its arguments, as a formula uses it."""
-
-    feature: NamedFeature
-    args: tuple[str | int, ...]
-
-    def __str__(self) -> str:
-        return _written(self.feature, self.args)
-
-    @property
-    def func(self) -> str:
-        """The Func that it is about; empty if it is about the whole schedule."""
-        return str(self.args[0]) if self.args else ""
-
-    @property
-    def arguments(self) -> Mapping[str, str | int]:
-        """The arguments by name, without those left out."""
-        return dict(zip(self.feature.takes, self.args, strict=False))
-
-    def read(self, about: StructureFeatures) -> Expr:
-        """Its formula for a structure."""
-        return as_formula(self.feature.reader(*self.args)(about))
-
-
-@lru_cache(maxsize=1024)
-def used_feature(name: str) -> UsedFeature:
-    """The feature that a variable of a formula stands for.
-
-    Raises:
-        FeatureNameError: no feature has this name, or it takes other arguments.
-    """
-    found = re.fullmatch(r"(\w+)(?:\((.*)\))?", name)
-    feature = NAMED_FEATURES.get(found[1]) if found else None
-    if found is None or feature is None:
-        known = list(NAMED_FEATURES)
-        word = found[1] if found else name
-        raise FeatureNameError(
-            f"No feature is called {word!r}{suggestion(word, known)}; formulas may name "
-            f"{', '.join(known)}."
-        )
-    texts = found[2].split(", ") if found[2] else []
-    takes = feature.takes
-    least = len(takes) - (takes[-1:] == ("stage",))
-    is_stage_number = len(texts) < len(takes) or takes[-1:] != ("stage",) or texts[-1].isdecimal()
-    if not least <= len(texts) <= len(takes) or not is_stage_number:
-        raise FeatureNameError(f"{name} is not complete: {_usage(feature)}.")
-    args: list[str | int] = [*texts[:least], *map(int, texts[least:])]
-    return UsedFeature(feature, tuple(args))
-
-
-def _usage(feature: NamedFeature) -> str:
-    takes = feature.takes
-    return (
-        f"write {feature.name}({', '.join(takes)})" if takes else f"{feature.name} has no arguments"
-    )
-
-
-def features_in(formula: Expr) -> tuple[UsedFeature, ...]:
-    """The features that a formula names.
-
-    Raises:
-        FeatureNameError: a variable of the formula is not a feature.
-    """
-    return tuple(map(used_feature, variables(formula)))
-
-
-def read_features(formula: Expr, about: StructureFeatures) -> Expr:
-    """A formula in which the formulas of a structure replace the features.
-
-    Raises:
-        LevelError, UnboundedError: the schedule has no loop nest.
-    """
-    values = {name: used_feature(name).read(about) for name in variables(formula)}
-    return substitute(formula, values)

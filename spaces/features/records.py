@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import attrs
 from attrs import frozen
 
-from spaces.features.accesses import Work
+from spaces.features.work import Work
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.types import Type
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read

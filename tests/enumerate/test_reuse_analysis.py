@@ -46,8 +46,8 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.features.accesses import stage_work
 from spaces.features.extraction import extract_features
+from spaces.features.work import stage_work
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

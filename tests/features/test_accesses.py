@@ -7,8 +7,9 @@ from fractions import Fraction
 import pytest
 from attrs import evolve
 
-from spaces.features.accesses import Course, stage_work
+from spaces.features.accesses import Course
 from spaces.features.features import read_extents
+from spaces.features.work import stage_work
 from spaces.model.algorithm import boundary
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from spaces.constraints.devices.device import device
 from spaces.features.extraction import extract_features
-from spaces.features.named_features import read_features, working_set
+from spaces.features.named_features import working_set
 from spaces.features.structure_features import StructureFeatures
+from spaces.features.used_features import read_features
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -20,7 +20,8 @@ from spaces.enumerate.search.stagewise.state import FreeNumbers, HalfDecided
 from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.state import ProcessState
-from spaces.features.accesses import ReadGroup, stage_work
+from spaces.features.accesses import ReadGroup
+from spaces.features.work import stage_work
 from spaces.model.algorithm.pipeline import Function, Stage
 from spaces.model.schedules.schedule import FuncSchedule
 

@@ -21,8 +21,8 @@ from spaces.enumerate.space.restrictions.restriction import (
     Predicate,
     Restriction,
 )
-from spaces.features.named_features import UsedFeature, used_feature
 from spaces.features.trend import Trend, trend
+from spaces.features.used_features import UsedFeature, used_feature
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.algebra import ARRAYS, read_all

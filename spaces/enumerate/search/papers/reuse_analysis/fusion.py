@@ -14,7 +14,7 @@ from spaces.enumerate.search.papers.reuse_analysis.overlap import (
     in_output,
     origins,
 )
-from spaces.features.accesses import stage_work
+from spaces.features.work import stage_work
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
 from spaces.model.schedules.schedule import LoopLevel
