@@ -11,16 +11,16 @@ from spaces.apps.listing import listing
 from spaces.model.registry import PluginError
 
 
-def of_other_packages(complain: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+def describe_other_apps(complain: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     """The apps of other packages; says which of them cannot be imported."""
     for name in sorted(APPS.keys() - {app["name"] for app in listing()}):
         try:
-            yield described(name, APPS[name])
+            yield describe_app(name, APPS[name])
         except PluginError as error:
             complain(str(error))
 
 
-def described(name: str, app: App) -> dict[str, Any]:
+def describe_app(name: str, app: App) -> dict[str, Any]:
     """An app: name, paper, number of Funcs, size and its paper, schedules, summary."""
     pipeline = app.pipeline()
     return {

@@ -7,7 +7,7 @@ from typing import Any
 from spaces.apps.gallery.catalog import GALLERY
 
 
-def described() -> list[dict[str, Any]]:
+def describe_gallery() -> list[dict[str, Any]]:
     """Kind, name, number of Funcs, size of the output and summary of each, by kind and name."""
     found = []
     for one in sorted(GALLERY.values(), key=lambda one: (one.kind, one.name)):
