@@ -30,7 +30,7 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.pricing_phases import price_in_phases
 from spaces.enumerate.search.stagewise.recurring_decisions import RecurringDecisions
-from spaces.enumerate.search.stagewise.refining import search_alone
+from spaces.enumerate.search.stagewise.search_in_share import search_alone
 from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.state import HalfDecided, PricedWay
 from spaces.enumerate.search.stagewise.walk import Complete, last_step, names_of, walk_funcs

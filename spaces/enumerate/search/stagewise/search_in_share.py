@@ -11,7 +11,7 @@ from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.search.search_steps import offer_draw_if_none
 
 
-class RefiningSearch(Protocol):
+class SearchInShare(Protocol):
     """A search that a larger one runs on a part of a space, such as :class:`Stagewise`."""
 
     def search_in_share(self, pricer: Pricer, share: float = 1.0) -> Generator[Event, None, bool]:
@@ -21,7 +21,7 @@ class RefiningSearch(Protocol):
         ...
 
 
-def search_alone(search: RefiningSearch, pricer: Pricer, first: Iterator[Event]) -> Iterator[Event]:
+def search_alone(search: SearchInShare, pricer: Pricer, first: Iterator[Event]) -> Iterator[Event]:
     """All events of a search that is no part of a larger one.
 
     Args:
