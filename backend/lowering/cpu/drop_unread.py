@@ -23,8 +23,8 @@ from spaces.backend.lowering.passes import named
 from spaces.model.recursion import deeper
 
 
-@named("unread")
-def unread(program: LoopProgram) -> LoopProgram:
+@named("drop_unread")
+def drop_unread(program: LoopProgram) -> LoopProgram:
     """Removes the arrays that reach no output, with the statements that compute them. An array
     reaches what is computed from it, and the conditions, bounds and sizes that read it.
     """
