@@ -178,7 +178,7 @@ class Stagewise:
 
     def _plan_step(
         self, task: StageDecisions, states: list[HalfDecided], decided: Sequence[str]
-    ) -> _Step:
+    ) -> _FuncStep:
         """What the step that decides the last of some Funcs looks at, and how much it keeps."""
         names, pipeline = names_of(states[0]), states[0].partial.state.pipeline
         is_sum = adds_up(pipeline.function(decided[-1]))
@@ -195,11 +195,11 @@ class Stagewise:
         if task.space.where:
             places = _ALL
         part = task.part(states, decided)
-        return _Step(task, part, states, decided, kept, places, is_sum, precedes_sum)
+        return _FuncStep(task, part, states, decided, kept, places, is_sum, precedes_sum)
 
 
 @frozen
-class _Step:
+class _FuncStep:
     """The choice of the ways to decide one Func.
 
     Attributes:

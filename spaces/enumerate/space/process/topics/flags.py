@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from attrs import evolve, frozen
 
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topic import EntryChoice, EntryTopic, ListedTopic, unchanged
 from spaces.model.directives.call_directives import FLAGS
+from spaces.model.schedules.schedule import FuncSchedule
 
 
 @frozen
@@ -26,7 +28,12 @@ class FlagTopic(ListedTopic):
     def choices(self, state: ProcessState) -> Iterator[EntryChoice]:
         yield EntryChoice(f"{self.func} is not {self.setting}", {self.name: None}, unchanged)
         label = f"{self.func}.{FLAGS[self.setting].spelled}()"
-        yield EntryChoice(label, {self.name: 1}, partial(evolve, **{self.setting: True}))
+        yield EntryChoice(label, {self.name: 1}, partial(_set, self.setting))
+
+
+def _set(setting: str, entry: FuncSchedule) -> FuncSchedule:
+    changed: dict[str, Any] = {setting: True}
+    return evolve(entry, **changed)
 
 
 def flag_topics(state: ProcessState, func: str) -> Iterator[EntryTopic]:
