@@ -13,6 +13,6 @@ FILE = Path(__file__).with_name("data") / "apps.json"
 
 
 def listing() -> list[dict[str, Any]]:
-    """What :func:`described` says of each app of the library."""
+    """What :func:`~spaces.apps.descriptions.describe_app` says of each app of the library."""
     found: list[dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
     return found

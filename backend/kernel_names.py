@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from spaces.backend.cuda.nvrtc import KernelResources
 from spaces.backend.gpu_pipeline import GpuPipeline
-from spaces.cost.features.features import Features
+from spaces.features.features import Features
 
 
 def resources_by_stage(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 from spaces.apps.catalog import APPS
-from spaces.apps.described import described
+from spaces.apps.descriptions import describe_app
 from spaces.apps.listing import FILE
 
 
 def listed() -> str:
     """The whole file."""
-    return json.dumps([described(name, APPS[name]) for name in APPS], indent=2) + "\n"
+    return json.dumps([describe_app(name, APPS[name]) for name in APPS], indent=2) + "\n"
 
 
 if __name__ == "__main__":

@@ -379,7 +379,7 @@ from spaces.cost.batch import (
     Batch as Batch,
     BatchError as BatchError,
 )
-from spaces.cost.features.features import Features as Features
+from spaces.features.features import Features as Features
 from spaces.cost.simple.roofline import Roofline as Roofline
 from spaces.constraints.devices.peaks import Peaks as Peaks
 from spaces.cost.learned.model import Learned as Learned
@@ -454,7 +454,7 @@ from spaces.enumerate.space.restrictions.text import (
     parse_restriction as parse_restriction,
     RestrictionSyntaxError as RestrictionSyntaxError,
 )
-from spaces.cost.features.named_features import (
+from spaces.features.named_features import (
     factor as factor,
     iterations as iterations,
     extent as extent,
@@ -480,8 +480,8 @@ from spaces.cost.features.named_features import (
     multiprocessors as multiprocessors,
     KiB as KiB,
     MiB as MiB,
-    FeatureNameError as FeatureNameError,
 )
+from spaces.features.used_features import FeatureNameError as FeatureNameError
 
 # Searching
 from spaces.enumerate.search.search import search as search, best as best

@@ -30,7 +30,7 @@ def list_apps(of_gallery: OfGallery = False, as_json: AsJson = False) -> None:
 
 
 def _list_gallery(as_json: bool) -> None:
-    found = importlib.import_module("spaces.apps.gallery.described").described()
+    found = importlib.import_module("spaces.apps.gallery.descriptions").describe_gallery()
     if as_json:
         line(json.dumps(found, indent=2))
         return
@@ -44,7 +44,7 @@ def _list_gallery(as_json: bool) -> None:
 def _list_apps(as_json: bool) -> None:
     apps = listing()
     if entry_points(group="spaces.apps"):  # only then is it worth importing all that apps need
-        apps += importlib.import_module("spaces.apps.described").of_other_packages(complain)
+        apps += importlib.import_module("spaces.apps.descriptions").describe_other_apps(complain)
     if as_json:
         line(json.dumps(apps, indent=2))
         return

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from spaces.backend.compile import CompiledPipeline
 from spaces.cost.batch import Batch
-from spaces.cost.features.records import FuncFeatures
 from spaces.cost.measurer import TIME
+from spaces.features.records import FuncFeatures
 from spaces.model.schedules.domain_order import LoopKind
 
 log = logging.getLogger("spaces.measuring")

@@ -17,8 +17,8 @@ from spaces.constraints.devices.device import CpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.registers import Registers, is_written_out
-from spaces.cost.features.features import Features, reads_of
-from spaces.cost.features.records import FuncFeatures
+from spaces.features.features import Features, reads_of
+from spaces.features.records import FuncFeatures
 from spaces.model.formulas.symbolic import as_array
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.fused_groups import groups

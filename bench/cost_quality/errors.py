@@ -28,8 +28,8 @@ from spaces.cost.batch import Batch
 from spaces.cost.cpu.fitted_errors import FILE
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.errors import PriceErrors, PriceParts
-from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.price import read_parts
+from spaces.features.extraction import FeatureMemo
 
 NEAR = 3.0
 """A schedule counts if it costs at most this many times as much as the cheapest of its pipeline:

@@ -36,9 +36,9 @@ from spaces.constraints.devices.device import host_cpu
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.features import Features
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
+from spaces.features.features import Features
 from spaces.model.formulas.symbolic import SymbolicNumber
 
 FILE = RESULTS / "first_found.json"

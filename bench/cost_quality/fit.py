@@ -30,8 +30,8 @@ from spaces.cost.batch import Batch
 from spaces.cost.cpu.price_fit import fit_prices
 from spaces.cost.cpu.prices import FILE, Prices
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.training import PricedRun
+from spaces.features.extraction import FeatureMemo
 from spaces.model.formulas.symbolic import SymbolicNumber
 
 LEARNED_FROM = (MeasuredSet.APPS, MeasuredSet.RANDOM, MeasuredSet.SINGLE, MeasuredSet.LEARN)

@@ -21,10 +21,10 @@ from bench.cost_quality.records import Record
 from bench.cost_quality.scores import regret, spearman
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
-from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.measurer import RunOutcome
 from spaces.cost.model import CostModel
 from spaces.cost.registry import cost_model
+from spaces.features.extraction import FeatureMemo
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule

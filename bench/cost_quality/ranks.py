@@ -25,7 +25,7 @@ from bench.cost_quality.scores import regret, spearman
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.catalogue import term_names
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.extraction import FeatureMemo
+from spaces.features.extraction import FeatureMemo
 
 FILE = FOLDER.parent / "ranks.json"
 """The figures without each term."""

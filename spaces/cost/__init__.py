@@ -1,1 +1,1 @@
-"""Features of loop nests, and the cost models that compute prices from them, many at once."""
+"""Cost models, which compute prices from features of loop nests, many at once."""

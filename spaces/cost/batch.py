@@ -10,8 +10,8 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from spaces.constraints.legality.lattice import Columns
-from spaces.cost.features.extraction import FeatureMemo, extract_features
-from spaces.cost.features.features import Features
+from spaces.features.extraction import FeatureMemo, extract_features
+from spaces.features.features import Features
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.schedules.cases import followed, is_specialized

@@ -9,13 +9,13 @@ from attrs import frozen
 
 from spaces.constraints.legality.verdict import CheckedSchedule, Illegal
 from spaces.cost.batch import Batch
-from spaces.cost.features import facts
-from spaces.cost.features.facts import Fact
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import StageFeatures
 from spaces.cost.model import CostFunction, CostModel, UncertainModel
 from spaces.cost.price import SchedulePrice, price
 from spaces.cost.registry import cost_model, default_model
+from spaces.features import facts
+from spaces.features.facts import Fact
+from spaces.features.features import Features
+from spaces.features.records import StageFeatures
 from spaces.markup.card import Card, Cell, Table, WrittenNumber, card, few, more, paragraph
 from spaces.markup.shows_card import ShowsCard
 from spaces.model.algorithm.pipeline import Pipeline

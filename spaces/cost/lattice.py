@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spaces.cost.batch import Batch
-from spaces.cost.features.features import Features
 from spaces.cost.model import CostModel
+from spaces.features.features import Features
 from spaces.model.expressions.expr import Expr, cast
 from spaces.model.expressions.types import Float64, Int64
 from spaces.model.formulas.algebra import INTEGERS, read_all

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spaces.cost.batch import Batch
 from spaces.cost.errors import PriceErrors
-from spaces.cost.features.features import Features
+from spaces.features.features import Features
 from spaces.model.formulas.symbolic import SymbolicNumber
 
 

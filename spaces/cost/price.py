@@ -9,9 +9,9 @@ from attrs import frozen
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch
 from spaces.cost.errors import PartName, PriceParts
-from spaces.cost.features.features import Features
 from spaces.cost.model import CostFunction, CostModel, PartedModel
 from spaces.cost.registry import cost_model, default_model
+from spaces.features.features import Features
 from spaces.markup.card import Card, Share, Table, WrittenNumber, card, more
 from spaces.markup.shows_card import ShowsCard
 from spaces.model.articles import shown_kind

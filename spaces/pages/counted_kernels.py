@@ -11,7 +11,7 @@ from spaces.backend.cuda.errors import CudaCompileError, CudaUnavailable
 from spaces.backend.cuda.nvrtc import KernelResources
 from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.kernel_names import resources_by_stage
-from spaces.cost.features.features import Features
+from spaces.features.features import Features
 from spaces.model.extras import how_to_install
 
 COMPILING = 20.0

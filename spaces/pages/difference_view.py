@@ -8,8 +8,8 @@ from typing import TypeAlias
 from spaces.backend.profiling.profile import Profile
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.explain import PriceDifference, explain
-from spaces.cost.features import facts as sentences
-from spaces.cost.features.facts import Fact
+from spaces.features import facts as sentences
+from spaces.features.facts import Fact
 from spaces.markup.element import Child, Markup, joined, table, tag
 from spaces.markup.quantities import shown_bytes, shown_count, shown_seconds
 from spaces.model.schedules.schedule import StageOf

@@ -14,12 +14,12 @@ from attrs import field, frozen
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.cost.batch import Batch, BatchError
-from spaces.cost.features.features import Features
-from spaces.cost.features.in_kernels import kernel_of
-from spaces.cost.features.records import FuncFeatures, KernelFeatures, LoopKey, StageFeatures
-from spaces.cost.features.structure_features import occupancy_on, parallel_iterations
 from spaces.cost.gpu.transactions import kernel_transactions
 from spaces.cost.price import SchedulePrice, price
+from spaces.features.features import Features
+from spaces.features.in_kernels import kernel_of
+from spaces.features.records import FuncFeatures, KernelFeatures, LoopKey, StageFeatures
+from spaces.features.structure_features import occupancy_on, parallel_iterations
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.schedules.domain_order import LoopKind

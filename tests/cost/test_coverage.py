@@ -6,9 +6,9 @@ import pytest
 
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.extraction import extract_features
-from spaces.cost.features.footprints import Regions
-from spaces.cost.features.records import LoopFeatures
+from spaces.features.extraction import extract_features
+from spaces.features.footprints import Regions
+from spaces.features.records import LoopFeatures
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

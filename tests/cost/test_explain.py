@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import spaces
 from spaces.apps.catalog import APPS
-from spaces.cost.features.features import Features
+from spaces.features.features import Features
 from tests.backend.cpu_schedules import cpu_schedules
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, chain, row_sums

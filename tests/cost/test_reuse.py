@@ -10,7 +10,7 @@ from attrs import evolve
 
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.footprints import rows_of
+from spaces.features.footprints import rows_of
 from spaces.model.algorithm import boundary
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

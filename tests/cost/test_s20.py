@@ -7,9 +7,9 @@ import pytest
 
 from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
-from spaces.cost.features.extraction import extract_features
-from spaces.cost.features.in_kernels import stage_threads
 from spaces.cost.gpu.occupancy import OccupancyModel
+from spaces.features.extraction import extract_features
+from spaces.features.in_kernels import stage_threads
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -10,7 +10,7 @@ from attrs import evolve
 from spaces.apps.catalog import APPS
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.extraction import extract_features
+from spaces.features.extraction import extract_features
 from spaces.model.formulas.algebra import FormulaError
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES

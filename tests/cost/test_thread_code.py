@@ -16,10 +16,10 @@ from spaces.constraints.devices.device import device
 from spaces.constraints.devices.peaks import Peaks
 from spaces.constraints.legality.verify import verify
 from spaces.cost.batch import Batch
-from spaces.cost.features.thread_code import BASE, ThreadCode, registers_available, thread_code
 from spaces.cost.gpu import occupancy
 from spaces.cost.gpu.occupancy import OccupancyModel
 from spaces.cost.simple.roofline import Roofline
+from spaces.features.thread_code import BASE, ThreadCode, registers_available, thread_code
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

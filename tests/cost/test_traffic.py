@@ -9,8 +9,8 @@ from attrs import evolve
 
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.features import Features
-from spaces.cost.features.footprints import Footprint, Regions, room_of_rows
+from spaces.features.features import Features
+from spaces.features.footprints import Footprint, Regions, room_of_rows
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.unfuse import unfuse
+from spaces.features.unfuse import unfuse
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -72,6 +72,7 @@ TOPICS = {
     )
 }
 TOPICS["memoize"] = (shuffled(64), "out.vectorize(x, 8)", CPU, with_directives("memoize"))
+TOPICS["async_"] = (blur(32, 24), "blur_y.vectorize(x, 8)", CPU, with_directives("async_"))
 TOPICS["compute_with"] = (
     two_outputs(32), "shared.compute_root()", CPU, with_directives("compute_with")
 )  # fmt: skip

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.errors import PriceErrors, PriceParts
-from spaces.cost.features.features import Features
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import REMEMBERED, Board
 from spaces.enumerate.search.companions import WORTH, choose_companions
@@ -29,6 +28,7 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.features.features import Features
 from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.writing.text import parse_schedule
 from tests.cpus import FOUR_CORES

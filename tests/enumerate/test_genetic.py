@@ -20,7 +20,7 @@ from spaces.enumerate.search.neighbours.genetic.population import (
 from spaces.enumerate.search.neighbours.genetic.starting import draw_reasonable, has_footprint_one
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.edits import DecidedSchedule, cross_forms
-from spaces.enumerate.space.patterns.menus import stage_shapes
+from spaces.enumerate.space.patterns.stage_shapes import stage_shapes
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES

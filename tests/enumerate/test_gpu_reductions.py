@@ -27,7 +27,8 @@ from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Pattern
 from spaces.enumerate.space.patterns.gpu import atomic_blocks, blocks
-from spaces.enumerate.space.patterns.menus import func_menus, stage_shapes
+from spaces.enumerate.space.patterns.menus import func_menus
+from spaces.enumerate.space.patterns.stage_shapes import stage_shapes
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func

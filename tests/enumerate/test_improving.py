@@ -9,6 +9,7 @@ import pytest
 import spaces
 from spaces import Done, Improving, Limits, Options, ScheduleSpace
 from spaces.cost.batch import Batch
+from spaces.enumerate.search.improving import weigh_funcs
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.quick_search import QuickSearch
 from spaces.enumerate.search.shares import share_cost
@@ -140,7 +141,7 @@ def test_edits_of_a_func_with_a_large_share_come_first() -> None:
         assert max(about_y) < min(about_x)
 
 
-def test_shares_are_those_of_the_costs_on_a_gpu() -> None:
+def test_funcs_weigh_as_much_as_they_cost_on_a_gpu_and_alike_on_a_cpu() -> None:
     """Half of the cost is the kernel of blur_y, whose Funcs share it."""
     gpu = spaces.device("sm_90")
     space, model = ScheduleSpace(blur(), gpu), spaces.cost_model("occupancy", gpu)
@@ -158,9 +159,10 @@ def test_shares_are_those_of_the_costs_on_a_gpu() -> None:
     }
     cpu = ScheduleSpace(blur(), FOUR_CORES)
     default = spaces.schedule(cpu.pipeline).schedule
-    assert (
-        share_cost(Pricer.of(cpu, spaces.cost_model("reuse", FOUR_CORES), Limits()), default) == {}
-    )
+    reuse = Pricer.of(cpu, spaces.cost_model("reuse", FOUR_CORES), Limits())
+    assert weigh_funcs(reuse, default) == {}
+    on_gpu = Pricer.of(space, model, Limits())
+    assert weigh_funcs(on_gpu, apart) == shares
 
 
 def test_it_stops_soon_after_its_limit_and_says_so(clock: Clock) -> None:

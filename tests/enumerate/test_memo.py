@@ -15,10 +15,10 @@ from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.sizes.kernels import kernels
 from spaces.cost.batch import Batch
-from spaces.cost.features.extraction import FeatureMemo, extract_features
-from spaces.cost.features.totals import KnownTotals
 from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.features.extraction import FeatureMemo, extract_features
+from spaces.features.totals import KnownTotals
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -42,7 +42,8 @@ from spaces import (
 from spaces.apps.catalog import APPS
 from spaces.enumerate.space.patterns.cpu import plane_sums_in_registers
 from spaces.enumerate.space.patterns.lanes import funcs_off_rows
-from spaces.enumerate.space.patterns.menus import func_menus, stage_shapes
+from spaces.enumerate.space.patterns.menus import func_menus
+from spaces.enumerate.space.patterns.stage_shapes import stage_shapes
 from spaces.model.schedules.schedule import ROOT, Bound
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur

@@ -27,9 +27,9 @@ from spaces import (
     parse_restriction,
 )
 from spaces.constraints.solver.encode import encode, models
-from spaces.cost.features.extraction import extract_features
-from spaces.cost.features.features import Features
-from spaces.cost.features.named_features import NAMED_FEATURES
+from spaces.features.extraction import extract_features
+from spaces.features.features import Features
+from spaces.features.named_features import NAMED_FEATURES
 from spaces.model.formulas.algebra import INTEGERS, read
 from spaces.model.schedules.domain_order import LoopKind, Split
 from spaces.model.schedules.parameters import bind

@@ -14,8 +14,6 @@ import pytest
 
 import spaces
 from spaces.constraints.devices.device import device
-from spaces.cost.features.accesses import stage_work
-from spaces.cost.features.extraction import extract_features
 from spaces.cost.registry import cost_model
 from spaces.enumerate.search.events import Found
 from spaces.enumerate.search.limits import Limits
@@ -48,6 +46,8 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.features.extraction import extract_features
+from spaces.features.work import stage_work
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam

@@ -9,12 +9,12 @@ import pytest
 
 import spaces
 from bench.cost_quality.random_pipelines import random_pipeline
-from spaces.cost.features.records import FuncFeatures
 from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.ways import Ways
 from spaces.enumerate.search.structure_distance import is_nearer, strip_factors, structure_distance
+from spaces.features.records import FuncFeatures
 from spaces.model.memo import Memo
 from tests.cpus import FOUR_CORES
 from tests.draw_counts import is_thorough

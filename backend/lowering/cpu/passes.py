@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from spaces.backend.access import AccessMode
 from spaces.backend.ir.program import LoopProgram
 from spaces.backend.lowering.cases import combined, each, refused
+from spaces.backend.lowering.cpu.drop_unread import drop_unread
 from spaces.backend.lowering.cpu.hoist import hoist
 from spaces.backend.lowering.cpu.interleave import interleave
 from spaces.backend.lowering.cpu.keep_sums import keep_sums
@@ -15,7 +16,6 @@ from spaces.backend.lowering.cpu.partition import partition
 from spaces.backend.lowering.cpu.round_folds import round_folds
 from spaces.backend.lowering.cpu.stride_forms import stride_forms
 from spaces.backend.lowering.cpu.trim import trim
-from spaces.backend.lowering.cpu.unread import unread
 from spaces.backend.lowering.cpu.unroll import unroll
 from spaces.backend.lowering.cpu.vectorize import vectorize
 from spaces.backend.lowering.empty_outputs import outputs_alone, with_empty_outputs
@@ -38,7 +38,7 @@ def cpu_passes(access_mode: AccessMode = AccessMode.PLAIN) -> tuple[Pass, ...]:
     keeping = (keep_sums,) if access_mode is AccessMode.PLAIN else ()
     return (
         simplify,
-        unread,
+        drop_unread,
         partition,
         trim,
         unroll,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from spaces.constraints.devices.device import Device, GpuDevice, device_names
+from spaces.constraints.devices.device import GpuDevice, device_names
 from spaces.constraints.rules.directive_text import (
     kind_directive,
     level_directive,
@@ -22,11 +22,8 @@ from spaces.constraints.rules.rule import (
     Quantity,
     call_rule,
     own_rule,
-    pipeline_rule,
     refuse,
 )
-from spaces.model.algorithm.pipeline import Pipeline
-from spaces.model.algorithm.required import required
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind
 from spaces.model.schedules.levels import LoopOf, Path
 from spaces.model.schedules.schedule import StageOf
@@ -383,34 +380,8 @@ def kernel_in_parallel(records: Records, func: str) -> Iterator[Check]:
             )
 
 
-@pipeline_rule(
-    "gpu.required-values",
-    "A pipeline whose definitions use `require` is illegal on a GPU, because a kernel has no "
-    "status to return.",
-    "Halide's kernels stop the whole device.",
-)
-def required_values(subject: tuple[Pipeline, Device], name: str) -> Iterator[Check]:
-    """One check for each condition that require() writes into the definitions of a Func."""
-    pipeline, device = subject
-    if not isinstance(device, GpuDevice):
-        return
-    for function in pipeline.functions:
-        for index, stage in enumerate(function.stages):
-            for one in required(*stage.values):
-                yield refuse(
-                    function.name,
-                    "{stage_name} requires that {condition}, but kernels on {device} cannot stop.",
-                    "Leave require() out, clamp the value, or require it of sizes and Params "
-                    "alone.",
-                    stage=index,
-                    condition=str(one.condition),
-                    device=device.name,
-                )
-
-
 RULES = (
     device,
-    required_values,
     threads_outside_blocks,
     nested_blocks,
     nested_threads,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
+from spaces.features.features import Features
+from spaces.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
 from spaces.model.formulas.symbolic import (
     SymbolicCondition,
     SymbolicNumber,

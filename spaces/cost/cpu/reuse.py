@@ -42,12 +42,12 @@ from spaces.cost.cpu.term import (
 from spaces.cost.cpu.terms.accesses import LANE, LOAD
 from spaces.cost.cpu.transfers import caches, list_transfers, transfer_cycles
 from spaces.cost.errors import PriceErrors
-from spaces.cost.features.features import Features
-from spaces.cost.features.lanes_together import join_lanes
-from spaces.cost.features.records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures
-from spaces.cost.features.traffic import Traffic, buffers_of
-from spaces.cost.features.unfuse import unfuse
 from spaces.cost.training import PricedRun
+from spaces.features.features import Features
+from spaces.features.lanes_together import join_lanes
+from spaces.features.records import FuncFeatures, LoopFeatures, LoopKey, StageFeatures
+from spaces.features.traffic import Traffic, buffers_of
+from spaces.features.unfuse import unfuse
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array, maximum, minimum
 from spaces.model.schedules.domain_order import LoopKind
 

@@ -13,9 +13,9 @@ from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.cpu.registers import Registers
-from spaces.cost.features.features import Features
-from spaces.cost.features.footprints import Footprint
-from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
+from spaces.features.features import Features
+from spaces.features.footprints import Footprint
+from spaces.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
 from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.schedules.domain_order import LoopKind
 

@@ -10,12 +10,12 @@ from typing import TypeAlias
 from attrs import frozen
 
 from spaces.cost.cpu.term import FROM_L2, FROM_L3, FROM_MEMORY, Core, TermKind
-from spaces.cost.features.features import Features
-from spaces.cost.features.footprints import Footprint
-from spaces.cost.features.lanes_together import join_lanes
-from spaces.cost.features.records import LoopKey, StageFeatures
-from spaces.cost.features.traffic import Cache, Traffic, buffers_of, moving_loops, resident_depth
-from spaces.cost.features.unfuse import unfuse
+from spaces.features.features import Features
+from spaces.features.footprints import Footprint
+from spaces.features.lanes_together import join_lanes
+from spaces.features.records import LoopKey, StageFeatures
+from spaces.features.traffic import Cache, Traffic, buffers_of, moving_loops, resident_depth
+from spaces.features.unfuse import unfuse
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, where
 
 STREAMS_FROM_MEMORY = 12

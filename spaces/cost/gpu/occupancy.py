@@ -22,24 +22,24 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.constraints.devices.occupancy import occupancy_fractions
 from spaces.cost.batch import Batch
-from spaces.cost.features.contention import contended_loops, shared_elements
-from spaces.cost.features.features import Features
-from spaces.cost.features.in_kernels import (
+from spaces.cost.gpu.transactions import TRANSACTION_BYTES, counted_loads, stores_together
+from spaces.features.contention import contended_loops, shared_elements
+from spaces.features.features import Features
+from spaces.features.in_kernels import (
     ASSUMED_REGISTERS,
     fits,
     kernel_of,
     kinds_around_storage,
     stage_threads,
 )
-from spaces.cost.features.records import KernelFeatures, StageFeatures
-from spaces.cost.features.thread_code import (
+from spaces.features.records import KernelFeatures, StageFeatures
+from spaces.features.thread_code import (
     ThreadCode,
     instructions_of,
     local_accesses,
     registers_available,
     thread_code,
 )
-from spaces.cost.gpu.transactions import TRANSACTION_BYTES, counted_loads, stores_together
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, where
 from spaces.model.schedules.domain_order import LoopKind
 

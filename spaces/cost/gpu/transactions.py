@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from spaces.constraints.devices.device import GpuDevice
-from spaces.cost.features.accesses import ReadGroup
-from spaces.cost.features.contention import contended_loops
-from spaces.cost.features.features import Features, copies_that_share
-from spaces.cost.features.in_kernels import kernel_of, kinds_around_storage
-from spaces.cost.features.records import KernelFeatures, StageFeatures
-from spaces.cost.features.thread_code import local_accesses, registers_available, thread_code
+from spaces.features.accesses import ReadGroup
+from spaces.features.contention import contended_loops
+from spaces.features.features import Features, copies_that_share
+from spaces.features.in_kernels import kernel_of, kinds_around_storage
+from spaces.features.records import KernelFeatures, StageFeatures
+from spaces.features.thread_code import local_accesses, registers_available, thread_code
 from spaces.model.formulas.symbolic import SymbolicNumber, minimum
 from spaces.model.schedules.domain_order import LoopKind
 

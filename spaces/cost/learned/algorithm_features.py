@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spaces.cost.features.accesses import ReadGroup
-from spaces.cost.features.features import Features
-from spaces.cost.features.histogram import OPERATIONS, WIDTHS
-from spaces.cost.features.records import StageFeatures
+from spaces.features.accesses import ReadGroup
+from spaces.features.features import Features
+from spaces.features.histogram import OPERATIONS, WIDTHS
+from spaces.features.records import StageFeatures
 
 SHAPES = ("pointwise", "transposed", "broadcast", "slice", "lookup")
 """How a read moves. ``pointwise``: each dimension has the same Var of the stage. ``transposed``:

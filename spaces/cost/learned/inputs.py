@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.cpu.reuse import Reuse
 from spaces.cost.cpu.term import PARTS
-from spaces.cost.features.features import Features
 from spaces.cost.learned.algorithm_features import algorithm_features
 from spaces.cost.learned.schedule_features import Numbers, schedule_features
 from spaces.cost.learned.terms import PRICES, terms
+from spaces.features.features import Features
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 
 Floats: TypeAlias = NDArray[np.float64]

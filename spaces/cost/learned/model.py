@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.cost.batch import Batch
-from spaces.cost.features.features import Features
 from spaces.cost.learned.inputs import INPUTS_OF, StageInputs, compress, table
 from spaces.cost.learned.network import Network
 from spaces.cost.learned.weights import WeightsError, read_network, shipped_network
+from spaces.features.features import Features
 from spaces.model.formulas.symbolic import SymbolicNumber
 
 AT_ONCE = 1 << 14

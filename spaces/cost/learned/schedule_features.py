@@ -6,7 +6,7 @@ first-level cache, wherever a value still is when it is read. A *realization* is
 *production* one visit of the loops of a stage, a *body* one iteration of its innermost loop, with
 all lanes and unrolled copies.
 
-Everything is arithmetic on :class:`spaces.cost.features.features.Features`: ints give ints, arrays
+Everything is arithmetic on :class:`spaces.features.features.Features`: ints give ints, arrays
 give arrays for all tile choices at once. ``docs/papers.md`` lists each feature of the paper.
 """
 
@@ -19,11 +19,11 @@ from typing import TypeAlias
 from attrs import define
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.cost.features.accesses import Course, ReadGroup
-from spaces.cost.features.features import Features
-from spaces.cost.features.footprints import Footprint
-from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, total, volume
-from spaces.cost.features.traffic import Traffic
+from spaces.features.accesses import Course, ReadGroup
+from spaces.features.features import Features
+from spaces.features.footprints import Footprint
+from spaces.features.records import FuncFeatures, LoopFeatures, StageFeatures, total, volume
+from spaces.features.traffic import Traffic
 from spaces.model.formulas.symbolic import (
     SymbolicNumber,
     ceil,

@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import CpuDevice, Device, GpuDevice
 from spaces.constraints.devices.peaks import Peaks, peaks_of
 from spaces.cost.batch import Batch
-from spaces.cost.features.features import Features
-from spaces.cost.features.footprints import Footprint
-from spaces.cost.features.in_kernels import fits, kernel_of, kinds_around_storage, stage_threads
-from spaces.cost.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
-from spaces.cost.features.thread_code import local_accesses, registers_available, thread_code
-from spaces.cost.features.traffic import (
+from spaces.features.features import Features
+from spaces.features.footprints import Footprint
+from spaces.features.in_kernels import fits, kernel_of, kinds_around_storage, stage_threads
+from spaces.features.records import FuncFeatures, LoopFeatures, StageFeatures, volume
+from spaces.features.thread_code import local_accesses, registers_available, thread_code
+from spaces.features.traffic import (
     Cache,
     Traffic,
     buffers_of,
     is_outside,
     resident_depth,
 )
-from spaces.cost.features.unfuse import unfuse
+from spaces.features.unfuse import unfuse
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, minimum, where
 from spaces.model.schedules.domain_order import LoopKind
 

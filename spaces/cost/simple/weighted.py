@@ -8,8 +8,8 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from spaces.cost.batch import Batch
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import FuncFeatures, StageFeatures, total
+from spaces.features.features import Features
+from spaces.features.records import FuncFeatures, StageFeatures, total
 from spaces.model.formulas.symbolic import SymbolicNumber
 
 

@@ -28,9 +28,6 @@ from functools import lru_cache
 import numpy as np
 from attrs import evolve
 
-from spaces.cost.features.extraction import extract_features
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import FuncFeatures
 from spaces.cost.model import BoundedModel, CostModel
 from spaces.enumerate.search.feature_memos import feature_memo
 from spaces.enumerate.space.decided_part import decided_part
@@ -39,6 +36,9 @@ from spaces.enumerate.space.process.final_funcs import final_funcs
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topics.orders import menu_of
+from spaces.features.extraction import extract_features
+from spaces.features.features import Features
+from spaces.features.records import FuncFeatures
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.formulas.symbolic import as_array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from spaces.cost.features.extraction import FeatureMemo
+from spaces.features.extraction import FeatureMemo
 from spaces.model.nest.nest_memo import NestMemo
 
 

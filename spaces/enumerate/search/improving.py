@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from attrs import field, frozen
 
@@ -21,7 +21,8 @@ from spaces.enumerate.search.search_steps import (
     offer_draw_if_none,
 )
 from spaces.enumerate.search.shares import share_cost
-from spaces.enumerate.space.edits import DecidedSchedule
+from spaces.enumerate.search.stagewise.device_policy import policy_of
+from spaces.enumerate.space.edits import ALL_ALIKE, DecidedSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import Schedule
@@ -109,8 +110,8 @@ def improve_schedule(pricer: Pricer, decided: DecidedSchedule, numbers: int) -> 
     is_improved = True
     while is_improved:
         is_improved = False
-        shares = share_cost(pricer, decided.schedule)
-        for edit in decided.shuffle_edits(chosen, shares):
+        weights = weigh_funcs(pricer, decided.schedule)
+        for edit in decided.shuffle_edits(chosen, weights):
             if tried % PART == 0:
                 yield Expanded(tried // PART + 1, 0, "improvement")
                 yield board.scored
@@ -124,6 +125,12 @@ def improve_schedule(pricer: Pricer, decided: DecidedSchedule, numbers: int) -> 
                 least, decided = found.cost, edit.with_numbers_of(found.schedule)
                 is_improved = True
                 break
+
+
+def weigh_funcs(pricer: Pricer, schedule: Schedule) -> Mapping[str, float]:
+    """How likely edits of each Func of a schedule are to come first."""
+    policy = policy_of(pricer.space.device)
+    return share_cost(pricer, schedule) if policy.edits_dear_funcs_first else ALL_ALIKE
 
 
 def _decide_best(space: ScheduleSpace, board: Board) -> DecidedSchedule | None:

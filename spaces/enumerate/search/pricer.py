@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.errors import PriceParts
-from spaces.cost.features.extraction import FeatureMemo
-from spaces.cost.features.features import Features
 from spaces.cost.lattice import lattice_costs
 from spaces.cost.model import AdditiveModel, CostModel, FunctionModel, PartedModel
 from spaces.cost.price import read_parts
@@ -30,6 +28,8 @@ from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
+from spaces.features.extraction import FeatureMemo
+from spaces.features.features import Features
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.memo import Memo

@@ -15,7 +15,7 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.registry import list_rewrites
 from spaces.enumerate.search.rewrites.rewrite import FindRewrites, FoundSchedule
 from spaces.enumerate.search.rewrites.while_cheaper import Rewriting
-from spaces.enumerate.search.stagewise.refining import search_alone
+from spaces.enumerate.search.stagewise.search_in_share import search_alone
 from spaces.enumerate.search.stagewise.stagewise import QUICK, Stagewise
 from spaces.enumerate.search.stagewise.walk import Complete
 from spaces.enumerate.space.schedule_space import ScheduleSpace

@@ -20,11 +20,13 @@ LEAST = 0.01
 def share_cost(pricer: Pricer, schedule: Schedule) -> Mapping[str, float]:
     """What each Func costs, divided by the cost of the schedule. An inlined Func has the shares of
     its readers; one whose cost the model does not tell apart has that of the Func around it. Empty
-    if the model tells no parts, and for CPUs, where the shares are not known to help a search.
+    if the model tells no parts.
     """
     space, model = pricer.space, pricer.model
-    features = pricer.read_features(Structure(schedule, {})) if pricer.is_gpu else None
-    if features is None or not isinstance(model, PartedModel):
+    if not isinstance(model, PartedModel):
+        return ALL_ALIKE
+    features = pricer.read_features(Structure(schedule, {}))
+    if features is None:
         return ALL_ALIKE
     costs: dict[str, float] = {}
     for (func, _), parts in model.parts(features).items():

@@ -13,8 +13,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from spaces.cost.features.extraction import FeatureMemo, extract_features
 from spaces.enumerate.search.idle_edits import leave_out_directives, leave_out_loops
+from spaces.features.extraction import FeatureMemo, extract_features
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.directives.edit import Edit
 from spaces.model.formulas.algebra import FormulaError

@@ -1,4 +1,4 @@
-"""What spaces know of sizes: the box of each Func at the estimates."""
+"""What spaces know of sizes: the box of each Func, and the extents of RVars, at the estimates."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.expressions.expr import Const
-from spaces.model.formulas.algebra import INTEGERS, FormulaError, read_all
+from spaces.model.formulas.algebra import INTEGERS, FormulaError, evaluate, read_all
 from spaces.model.formulas.regions import UnboundedError
 from spaces.model.nest.bounds import Bounds
 from spaces.model.schedules.schedule import ROOT, Schedule
@@ -105,3 +105,10 @@ def _reads_on(bounds: Bounds) -> bool:
             if last >= end:
                 return True
     return False
+
+
+def rvar_extents(pipeline: Pipeline, stage: Stage) -> dict[str, int]:
+    """The extents of the RVars of a stage that the estimates tell."""
+    sizes = pipeline.sizes()
+    known = (r for r in stage.rvars if r.extent.names <= sizes.keys() and not r.extent.loads)
+    return {r.name: int(evaluate(r.extent, sizes)) for r in known}

@@ -10,6 +10,7 @@ from attrs.validators import deep_iterable, in_, instance_of
 
 from spaces.constraints.devices.device import CpuDevice, Device
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS, LOOP_BY_LOOP, ROOT_PATTERNS
+from spaces.model.directives.call_directives import FLAGS
 from spaces.model.schedules.domain_order import Tail
 from spaces.model.schedules.schedule import LoopAlign
 from spaces.model.suggestions import suggestion
@@ -20,6 +21,11 @@ StorageOption = Literal["compute", "outside"]
 About = Literal["loops", "entry", "several Funcs", "graph"]
 """What a directive changes: the loops of a stage, where these are decided one by one; something
 else about a Func alone; something about several Funcs; or the graph of Funcs.
+"""
+
+ON_REQUEST = tuple(directive.name for directive in FLAGS.values())
+"""The optional directives of no preset, such as ``memoize`` and ``async_``: no price of one call
+shows what they are good for.
 """
 
 OPTIONAL_DIRECTIVES: Mapping[str, About] = {
@@ -45,14 +51,9 @@ OPTIONAL_DIRECTIVES: Mapping[str, About] = {
     "gpu_blocks": "loops",
     "gpu_threads": "loops",
     "gpu_single_thread": "loops",
-    "memoize": "entry",
+    **dict.fromkeys(ON_REQUEST, "entry"),
 }
 """Directives that a space may use or leave out."""
-
-ON_REQUEST = ("memoize",)
-"""The optional directives of no preset: later calls with equal values profit, and no price of one
-call shows it.
-"""
 
 
 def _truth(_: object, attribute: Any, value: object) -> None:
@@ -273,8 +274,8 @@ class Options:
     @staticmethod
     def everything(device: Device) -> Options:
         """All loop orders and kinds, all tails, up to three splits of each loop, and all
-        :data:`OPTIONAL_DIRECTIVES` but ``memoize``: the space of [RK13] over finite menus of
-        factors.
+        :data:`OPTIONAL_DIRECTIVES` but ``memoize`` and ``async_``: the space of [RK13] over finite
+        menus of factors.
         """
         return Options(
             root=("loops",),

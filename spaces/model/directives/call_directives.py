@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Self
 
 import attrs
 from attrs import frozen
 
 from spaces.model.algorithm.func import Func
-from spaces.model.directives.declaration import directive
+from spaces.model.directives.declaration import DIRECTIVES, Directive, directive
 from spaces.model.directives.directive_arguments import (
     Alignments,
     Name,
@@ -193,3 +195,9 @@ class CallDirectives(Selection):
 
     def _bounded(self, bound: Bound | Alignment) -> Self:
         return self._with_func(attrs.evolve(self._func, bounds=(*self._func.bounds, bound)))
+
+
+FLAGS: Mapping[str, Directive] = MappingProxyType(
+    {one.setting: one for one in DIRECTIVES.values() if one.setting and not one.parameters}
+)
+"""The directives without arguments that set one thing of a whole Func, by what they set."""

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from spaces.constraints.devices.device import CpuDevice
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.reuse import Reuse
-from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.learned.inputs import INPUTS_OF, Floats, compress, table
 from spaces.cost.measurer import RunOutcome
+from spaces.features.extraction import FeatureMemo
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.syntax_error import ScheduleSyntaxError

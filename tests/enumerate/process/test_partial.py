@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import spaces
 from spaces import Options, PartialSchedule, ScheduleSpace
 from spaces.apps.catalog import APPS
-from spaces.cost.features.features import Features
 from spaces.enumerate.search.bounds import decided_features
 from spaces.enumerate.space.process.partial import form_of
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.features.features import Features
 from spaces.model.deadline import Deadline
 from spaces.model.formulas.algebra import evaluate
 from tests.draw_counts import examples, some

@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from spaces import (
     MemoryType,
     Options,
     PartialSchedule,
+    Pipeline,
     ScheduleSpace,
     StageOf,
     Tail,
@@ -25,6 +27,7 @@ from spaces import (
 from spaces.constraints.solver.encode import encode, models
 from spaces.enumerate.space import options
 from spaces.enumerate.space.options import OPTIONAL_DIRECTIVES
+from spaces.enumerate.space.process import topics
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topic import EntryChoice, ListedTopic, unchanged
 from spaces.enumerate.space.process.topics import placing
@@ -127,7 +130,8 @@ def test_a_new_topic_needs_no_code_for_counts_draws_and_the_solver(
     fewer = {"root": ("strips",), "inner": ("vectors",), "storage": "compute"}
     plain = list(space_with(**fewer))
     monkeypatch.setattr(options, "OPTIONAL_DIRECTIVES", {**OPTIONAL_DIRECTIVES, "pad": "entry"})
-    monkeypatch.setattr(placing, "memoize_topics", lambda state, func: [PadTopic(func)])
+    makers = (*placing.list_makers(), lambda state, func: [PadTopic(func)])
+    monkeypatch.setattr(placing, "list_makers", lambda: makers)
     space = space_with("pad", **fewer)
     stored = [one for one in plain if not one.of("blur_x").compute.is_inline]
     # The output may be padded, too, but its storage belongs to the caller.
@@ -145,10 +149,32 @@ def test_a_new_topic_needs_no_code_for_counts_draws_and_the_solver(
     assert explain_empty(space).answer == "inhabited"
 
 
-def test_only_those_who_ask_for_it_get_memoize() -> None:
+def test_a_topic_is_found_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After those whose order is that of the decisions; each of them once."""
+    known = placing.list_makers.__wrapped__()
+    lines = ("def no_topics(state, func):", "    return iter(())", "TOPICS = (no_topics,)")
+    (tmp_path / "deciding_nothing.py").write_text("\n".join(lines))
+    monkeypatch.setattr(topics, "__path__", [*topics.__path__, str(tmp_path)])
+    *before, added = placing.list_makers.__wrapped__()
+    assert tuple(before) == known
+    assert added.__name__ == "no_topics"
+    assert len(set(known)) == len(known) == 4
+
+
+@pytest.mark.parametrize(
+    ("directive", "setting", "pipe", "func"),
+    [
+        ("memoize", "memoized", shuffled(64), "order"),
+        ("async_", "asynchronous", blur(32, 24), "blur_x"),
+    ],
+)
+def test_only_those_who_ask_for_it_get_a_flag(
+    directive: str, setting: str, pipe: Pipeline, func: str
+) -> None:
     presets = (Options.small, Options.medium, Options.expert, Options.everything)
-    assert not any("memoize" in preset(FOUR_CORES).directives for preset in presets)
-    space = ScheduleSpace(shuffled(64), FOUR_CORES, Options.small(FOUR_CORES))
-    asked = space.with_directive("memoize")
-    kept = [one for one in asked if one.of("order").memoized]
+    assert not any(directive in preset(FOUR_CORES).directives for preset in presets)
+    fewer = Options(root=("strips",), row_tiles=(32,), tiles=(8,), lanes=(1,))
+    space = ScheduleSpace(pipe, FOUR_CORES, fewer)
+    asked = space.with_directive(directive)
+    kept = [one for one in asked if getattr(one.of(func), setting)]
     assert len(kept) + space.count() == asked.count() > space.count()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_COUNTS = ("cost/test_counts.py",)
+_COUNTS = ("features/test_counts.py",)
 _EQUAL_NESTS = ("cost/test_equal_nests.py",)
 
 CPU_COSTS = (

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from math import prod
 
 from spaces.cost.cpu.term import ACCESS, MEASURED, Core, Price, StageWork, term
-from spaces.cost.features.accesses import Course, ReadGroup
-from spaces.cost.features.features import Features, copies_that_share
-from spaces.cost.features.records import FuncFeatures, StageFeatures, volume
+from spaces.features.accesses import Course, ReadGroup
+from spaces.features.features import Features, copies_that_share
+from spaces.features.records import FuncFeatures, StageFeatures, volume
 from spaces.model.formulas.symbolic import SymbolicCondition, SymbolicNumber, maximum, where
 from spaces.model.schedules.domain_order import LoopKind
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spaces.cost.cpu.term import ALLOCATION, Core, Price, term
-from spaces.cost.features.records import FuncFeatures
+from spaces.features.records import FuncFeatures
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, where
 from spaces.model.schedules.schedule import AUTO_STACK_BYTES
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spaces.cost.cpu.term import DELAY, Core, Price, StageWork, term
-from spaces.cost.features.contention import contended_loops, shared_elements
+from spaces.features.contention import contended_loops, shared_elements
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum
 from spaces.model.schedules.domain_order import LoopKind
 

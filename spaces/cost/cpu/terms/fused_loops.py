@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from spaces.cost.cpu.term import LOOP, Core, StageWork, term
 from spaces.cost.cpu.terms.operations import DIVISION, INSTRUCTION
-from spaces.cost.features.accesses import DIVISION_BY_LITERAL
-from spaces.cost.features.records import volume
+from spaces.features.records import volume
+from spaces.features.work import DIVISION_BY_LITERAL
 from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.schedules.domain_order import LoopKind
 

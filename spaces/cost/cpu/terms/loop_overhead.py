@@ -8,8 +8,8 @@ from operator import or_
 
 from spaces.cost.cpu.registers import WRITTEN_OUT, is_written_out
 from spaces.cost.cpu.term import LOOP, Core, Price, StageWork, term
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import LoopFeatures, StageFeatures, volume
+from spaces.features.features import Features
+from spaces.features.records import LoopFeatures, StageFeatures, volume
 from spaces.model.formulas.recorded import is_nowhere
 from spaces.model.formulas.symbolic import (
     SymbolicCondition,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spaces.cost.cpu.term import FITTED, FROM_L2, FROM_L3, FROM_MEMORY, Core, Price, term
-from spaces.cost.features.footprints import Footprint
+from spaces.features.footprints import Footprint
 from spaces.model.formulas.symbolic import SymbolicNumber, where
 
 _MORE = f"{FITTED}, but higher: few of these schedules tile short rows"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spaces.cost.cpu.term import ACCESS, Core, StageWork, term
 from spaces.cost.cpu.terms.accesses import LOAD
-from spaces.cost.features.records import FuncFeatures, volume
+from spaces.features.records import FuncFeatures, volume
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, where
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.schedule import AUTO_STACK_BYTES

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from spaces.cost.cpu.term import MEASURED, OPERATION, Core, Price, StageWork, term
-from spaces.cost.features.accesses import Operations
-from spaces.cost.features.features import copies_that_share
-from spaces.cost.features.records import StageFeatures, volume
+from spaces.features.features import copies_that_share
+from spaces.features.records import StageFeatures, volume
+from spaces.features.work import Operations
 from spaces.model.formulas.symbolic import SymbolicNumber
 from spaces.model.schedules.domain_order import LoopKind
 

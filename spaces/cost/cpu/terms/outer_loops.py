@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spaces.cost.cpu.term import LOOP, Core, Price, StageWork, term
-from spaces.cost.features.records import total
+from spaces.features.records import total
 from spaces.model.formulas.symbolic import SymbolicNumber, where
 
 OUTER_ITERATION = Price(

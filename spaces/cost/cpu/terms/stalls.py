@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from spaces.cost.cpu.term import DELAY, Core, Price, StageWork, term
-from spaces.cost.features.features import Features
-from spaces.cost.features.records import FuncFeatures, StageFeatures
+from spaces.features.features import Features
+from spaces.features.records import FuncFeatures, StageFeatures
 from spaces.model.formulas.symbolic import SymbolicNumber, maximum, where
 
 STALL = Price("stall", 20.0, "waiting for stores that a load needs parts of")

@@ -20,7 +20,7 @@ from spaces.enumerate.search.search_steps import (
     offer_cheapest,
     offer_draw_if_none,
 )
-from spaces.enumerate.search.stagewise.refining import RefiningSearch
+from spaces.enumerate.search.stagewise.search_in_share import SearchInShare
 from spaces.enumerate.space.edits import DecidedSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
@@ -61,7 +61,7 @@ class Annealing:
     """
 
     start: Schedule | None = None
-    opening: RefiningSearch | None = None
+    opening: SearchInShare | None = None
     steps: int = 1000
     numbers: int = 64
     rewrites: DrawRewrite | None = None

@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from attrs import evolve, frozen
 
-from spaces.cost.features.accesses import stage_work
 from spaces.cost.model import CostModel
 from spaces.enumerate.search.events import Event, Expanded, Found
 from spaces.enumerate.search.first_schedules import offer_incumbents
@@ -25,6 +24,7 @@ from spaces.enumerate.search.readers import computed_readers
 from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.search.stagewise.dominance import is_read_once
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.features.work import stage_work
 from spaces.model.algorithm.pipeline import Function
 from spaces.model.deadline import OutOfTime, ask_clock
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, Schedule

@@ -21,7 +21,7 @@ from spaces.enumerate.search.events import Event
 from spaces.enumerate.search.first_schedules import offer_incumbents
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
-from spaces.enumerate.search.stagewise.refining import search_alone
+from spaces.enumerate.search.stagewise.search_in_share import search_alone
 from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.search.stagewise.structural_hash import NestOutline

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from spaces.constraints.devices.device import GpuDevice
 from spaces.enumerate.search.rewrites.derive import Derive
+from spaces.enumerate.search.rewrites.for_device import for_gpus
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule
-from spaces.enumerate.space.patterns.menus import stage_shapes
+from spaces.enumerate.space.patterns.stage_shapes import stage_shapes
 from spaces.enumerate.space.process.topics.deriving import derivations
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.derivations import RFactor
@@ -20,14 +21,14 @@ from spaces.model.schedules.domain_order import made_from
 from spaces.model.schedules.schedule import Schedule
 
 
-def find_factors(found: FoundSchedule) -> Iterator[Derive]:
+@for_gpus  # a CPU has few threads
+def find_factors(found: FoundSchedule, gpu: GpuDevice) -> Iterator[Derive]:
     """The ways to factor an update into partial results along a long RVar; only updates without a
     long free dimension, which the space may factor. The last Funcs come first. It takes the
-    innermost RVar of an update, so that neighboring threads read neighbors. None for a CPU, which
-    has few threads.
+    innermost RVar of an update, so that neighboring threads read neighbors.
     """
     given = found.space
-    if not isinstance(given.device, GpuDevice) or "rfactor" not in given.options.directives:
+    if "rfactor" not in given.options.directives:
         return
     space = given.of_patterns.with_directive("rfactor")
     state = space.start().state

@@ -9,21 +9,23 @@ be in a cache when it is read.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
 from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import CpuDevice
+from spaces.enumerate.search.rewrites.for_device import for_cpus
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenNumbers, Rewrite
 from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs, nests_of_readers
 from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS
-from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
+from spaces.enumerate.space.patterns.menus import stage_patterns
+from spaces.enumerate.space.patterns.stage_shapes import stage_shapes
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, Fuse, LoopKind, OrderedLoop, Split
-from spaces.model.schedules.schedule import LoopLevel, Schedule
+from spaces.model.schedules.schedule import LoopLevel
 
 _BLOCKS = (2, 4, 8)
 """How many iterations of the loop along rows a strip may have."""
@@ -35,70 +37,57 @@ class RunInStrips:
 
     Attributes:
         reader: the Func whose nest this is.
+        cached: the bytes that the largest cache holds.
     """
 
     keeps_structure: ClassVar[bool] = False
 
     reader: str
+    cached: int
 
     def open(self, found: FoundSchedule) -> Iterator[OpenNumbers]:
         """The schedule with the nest in strips: of each iteration of the other serial loops, such
         as those over channels, or of all iterations together. Leaves out what the space lacks.
         """
-        large = _large_producers(found)
+        large = _large_producers(found, self.cached)
         if self.reader in large:
             for opening in _in_strips(found, self.reader, large[self.reader]):
                 if opening.structure(found).at(0) in found.space:
                     yield opening
 
 
-def find_strips(found: FoundSchedule) -> Iterator[Rewrite]:
+@for_cpus
+def find_strips(found: FoundSchedule, cpu: CpuDevice) -> Iterator[Rewrite]:
     """The nests that are the only readers of Funcs at root which no cache holds. None if Funcs
-    share loops, for GPUs, or if the space does not decide the loops of Funcs one by one.
+    share loops, or if the space does not decide the loops of Funcs one by one.
     """
     space, schedule = found.space, found.schedule
     shares_loops = any(entry.companions for entry in schedule.funcs)
     if not shares_loops and space.decides_loops:
-        for reader in _large_producers(found):
+        cached = max(cpu.l1_bytes, cpu.l2_bytes, cpu.l3_bytes)
+        for reader in _large_producers(found, cached):
             if reader not in space.kept_names:
-                yield RunInStrips(reader)
+                yield RunInStrips(reader, cached)
 
 
-def _large_producers(found: FoundSchedule) -> dict[str, list[str]]:
-    """The Funcs at root that no cache holds and that a single other nest reads, by the Func whose
-    nest this is.
-    """
-    space = found.space
-    if not isinstance(space.device, CpuDevice):
-        return {}
-    cached = _cached_bytes(space.device)
-    return _read_by_one_nest(found.pipeline, found.schedule, cached, space.kept_names)
-
-
-def _cached_bytes(cpu: CpuDevice) -> int:
-    """What the largest cache holds."""
-    return max(cpu.l1_bytes, cpu.l2_bytes, cpu.l3_bytes)
-
-
-def _read_by_one_nest(
-    pipeline: Pipeline, schedule: Schedule, least: int, kept: Collection[str]
-) -> dict[str, list[str]]:
+def _large_producers(found: FoundSchedule, least: int) -> dict[str, list[str]]:
     """The Funcs at root that are larger than a number of bytes and that a single other nest reads.
     The key is the Func whose nest this is, consumers first. Leaves out Funcs that have other Funcs
-    in their loops, and those to keep.
+    in their loops, and those that the space keeps.
     """
+    pipeline, schedule, kept = found.pipeline, found.schedule, found.space.kept_names
     entries = {entry.name: entry for entry in schedule.funcs}
     nests = nests_of_funcs(pipeline, entries)
     used = {level.func for entry in schedule.funcs for level in (entry.compute, entry.store)}
-    found: dict[str, list[str]] = {}
+    large: dict[str, list[str]] = {}
     for name in nests:
         if not entries[name].compute.is_root or {name} & {*pipeline.outputs, *used, *kept}:
             continue
         readers = nests_of_readers(pipeline, nests, name)
         if len(readers) == 1 and _bytes(pipeline, name) > least:
             (reader,) = readers
-            found.setdefault(reader, []).append(name)
-    return found
+            large.setdefault(reader, []).append(name)
+    return large
 
 
 def _bytes(pipeline: Pipeline, name: str) -> float:

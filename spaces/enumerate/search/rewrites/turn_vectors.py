@@ -13,13 +13,15 @@ from typing import ClassVar
 from attrs import evolve, frozen
 
 from spaces.constraints.devices.device import CpuDevice
+from spaces.enumerate.search.rewrites.for_device import for_cpus
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenNumbers, Rewrite
 from spaces.enumerate.search.stagewise.long_tiles import fitting_menus
 from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.by_name import INNER_PATTERNS
 from spaces.enumerate.space.patterns.lanes import storage_along_lanes
-from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
+from spaces.enumerate.space.patterns.menus import stage_patterns
+from spaces.enumerate.space.patterns.stage_shapes import stage_shapes
 from spaces.model.schedules.domain_order import DomainOrder
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel
 
@@ -55,12 +57,10 @@ class TurnVectors:
                 yield opening
 
 
-def find_chains(found: FoundSchedule) -> Iterator[Rewrite]:
-    """The nests with several Funcs off rows inside; none if Funcs share loops, or for GPUs, whose
-    threads are the lanes.
-    """
-    is_for_cpu = isinstance(found.space.device, CpuDevice)
-    if is_for_cpu and not any(entry.companions for entry in found.schedule.funcs):
+@for_cpus  # threads are the lanes of a GPU
+def find_chains(found: FoundSchedule, cpu: CpuDevice) -> Iterator[Rewrite]:
+    """The nests with several Funcs off rows inside; none if Funcs share loops."""
+    if not any(entry.companions for entry in found.schedule.funcs):
         for reader, _ in _chains(found):
             yield TurnVectors(reader)
 

@@ -11,19 +11,20 @@ from collections.abc import Iterator
 
 from spaces.constraints.devices.device import CpuDevice
 from spaces.enumerate.search.rewrites.derive import Derive
+from spaces.enumerate.search.rewrites.for_device import for_cpus
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, Rewrite
-from spaces.enumerate.space.patterns.menus import adds_up
+from spaces.enumerate.space.patterns.stage_shapes import adds_up
 from spaces.model.algorithm.pipeline import Image, Pipeline
 from spaces.model.schedules.derivations import Wrap
 
 
-def find_wrappers(found: FoundSchedule) -> Iterator[Rewrite]:
+@for_cpus
+def find_wrappers(found: FoundSchedule, cpu: CpuDevice) -> Iterator[Rewrite]:
     """A wrapper of each image that a Func adds up along its own lines and that the second-level
-    cache does not hold; those of the last Funcs first. None for GPUs, or if the space does not
-    wrap.
+    cache does not hold; those of the last Funcs first. None if the space does not wrap.
     """
-    pipeline, cpu = found.space.pipeline, found.space.device
-    if not isinstance(cpu, CpuDevice) or "in_" not in found.space.options.directives:
+    pipeline = found.space.pipeline
+    if "in_" not in found.space.options.directives:
         return
     large = {one.name for one in pipeline.images if _bytes(pipeline, one) > cpu.l2_bytes}
     seen: set[str] = set()

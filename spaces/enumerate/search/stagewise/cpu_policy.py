@@ -10,18 +10,21 @@ from attrs import frozen
 from spaces.enumerate.search.stagewise.dominance import is_read_in_lanes
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.space.frontier import ResidualPath
-from spaces.enumerate.space.patterns.menus import adds_up
+from spaces.enumerate.space.patterns.stage_shapes import adds_up
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 
 @frozen
 class CpuPolicy:
-    """Compares ways by their middle numbers, and keeps one state."""
+    """Compares ways by their middle numbers, and keeps one state. Edits of all Funcs are alike: to
+    begin with the dear ones is not known to help.
+    """
 
     quick_width: ClassVar[int] = 1
     compared: ClassVar[float] = 1 / 3
     doubts_repeats: ClassVar[bool] = False
+    edits_dear_funcs_first: ClassVar[bool] = False
 
     def keeps_more_at_end(self, pipeline: Pipeline) -> bool:
         """If a Func adds up: another state may be the cheapest once an image that a sum reads is

@@ -21,11 +21,13 @@ class DevicePolicy(Protocol):
         quick_width: how many half-decided schedules a search keeps while it is quick.
         compared: the share of the compute levels of a Func that are compared by more than one way.
         doubts_repeats: whether a decision that recurs must cost about as much as before.
+        edits_dear_funcs_first: whether edits of Funcs with a large share of the cost come first.
     """
 
     quick_width: ClassVar[int]
     compared: ClassVar[float]
     doubts_repeats: ClassVar[bool]
+    edits_dear_funcs_first: ClassVar[bool]
 
     def keeps_more_at_end(self, pipeline: Pipeline) -> bool:
         """Whether a search keeps more states than one after the last Func, for rewrites."""

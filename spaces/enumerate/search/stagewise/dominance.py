@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from spaces.cost.features.accesses import Course, stage_work
 from spaces.enumerate.space.frontier import ResidualPath, depth_of, store_depths
+from spaces.features.accesses import Course
+from spaces.features.work import stage_work
 from spaces.model.algorithm.pipeline import Pipeline, Stage
 from spaces.model.schedules.domain_order import LoopKind
 from spaces.model.schedules.inlining import inlined_functions

@@ -18,7 +18,7 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.runners_up import offer_runners_up
 from spaces.enumerate.search.search_steps import offer_draw_if_none
 from spaces.enumerate.search.stagewise.changed_nests import nests_of
-from spaces.enumerate.search.stagewise.refining import RefiningSearch
+from spaces.enumerate.search.stagewise.search_in_share import SearchInShare
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.options import PlacementOption
@@ -62,8 +62,8 @@ class Freezing:
             longer.
     """
 
-    first: RefiningSearch = field(default=Stagewise(width=1))
-    second: RefiningSearch = field(default=Stagewise(width=1))
+    first: SearchInShare = field(default=Stagewise(width=1))
+    second: SearchInShare = field(default=Stagewise(width=1))
     opened: float = 3.0
 
     def __call__(self, space: ScheduleSpace, model: CostModel, limits: Limits) -> Iterator[Event]:

@@ -13,7 +13,7 @@ from spaces.enumerate.search.stagewise.dominance import is_read_in_threads
 from spaces.enumerate.search.stagewise.long_tiles import MOST_BEYOND, relative_length_of_updates
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay, PricedWay
 from spaces.enumerate.space.frontier import ResidualPath
-from spaces.enumerate.space.patterns.menus import adds_up
+from spaces.enumerate.space.patterns.stage_shapes import adds_up
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
@@ -27,6 +27,7 @@ class GpuPolicy:
     quick_width: ClassVar[int] = 2
     compared: ClassVar[float] = 1.0
     doubts_repeats: ClassVar[bool] = True
+    edits_dear_funcs_first: ClassVar[bool] = True
 
     def keeps_more_at_end(self, pipeline: Pipeline) -> bool:
         """No rewrite for GPUs needs them."""

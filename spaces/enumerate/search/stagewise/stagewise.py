@@ -30,12 +30,12 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.known_costs import KnownCosts
 from spaces.enumerate.search.stagewise.pricing_phases import price_in_phases
 from spaces.enumerate.search.stagewise.recurring_decisions import RecurringDecisions
-from spaces.enumerate.search.stagewise.refining import search_alone
+from spaces.enumerate.search.stagewise.search_in_share import search_alone
 from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.state import HalfDecided, PricedWay
 from spaces.enumerate.search.stagewise.walk import Complete, last_step, names_of, walk_funcs
 from spaces.enumerate.search.stagewise.without_price import decide_without_price
-from spaces.enumerate.space.patterns.menus import adds_up
+from spaces.enumerate.space.patterns.stage_shapes import adds_up
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 
@@ -162,80 +162,117 @@ class Stagewise:
         decided: Sequence[str],
         recurring: RecurringDecisions,
     ) -> list[HalfDecided]:
-        """The cheapest legal states after some Funcs are decided. A decision that recurs is taken
-        again without a look at other options.
-        """
+        """The cheapest legal states after some Funcs are decided."""
         if not states:
             return []
         if decided[-1] in task.space.kept_names:
             return [task.pass_fixed_func(state, decided) for state in states]
-        part = task.part(states, decided)
+        step = self._plan_step(task, states, decided)
+        found = step.decide_as_before(recurring)
+        if not found:
+            found = step.compare_ways()
+            recurring.note_cost(_added_cost(states, found))
+        if not step.precedes_sum:  # else the sum shows which of them are good
+            step.remember(found, recurring)
+        return found
+
+    def _plan_step(
+        self, task: StageDecisions, states: list[HalfDecided], decided: Sequence[str]
+    ) -> _FuncStep:
+        """What the step that decides the last of some Funcs looks at, and how much it keeps."""
         names, pipeline = names_of(states[0]), states[0].partial.state.pipeline
-        function = pipeline.function(decided[-1])
+        is_sum = adds_up(pipeline.function(decided[-1]))
         following = names[len(decided) : len(decided) + 1]
-        reads_sum = any(adds_up(pipeline.function(one)) for one in following)
+        precedes_sum = any(adds_up(pipeline.function(one)) for one in following)
         policy = task.policy
         width = self.width or (policy.quick_width if task.pricer.board.work < QUICK else 1)
-        numbered = NUMBERED if adds_up(function) else 1
-        kept = _Kept(width, self.alike, _levels, numbered)
-        places = self.sum_places if reads_sum or adds_up(function) else self.places
-        if reads_sum:  # only the sum shows what the ways are worth
+        kept = _Kept(width, self.alike, _levels, NUMBERED if is_sum else 1)
+        if precedes_sum:  # only the sum shows what the ways are worth
             kept = evolve(kept, width=max(width, self.before_sums), alike=1, trait=_last)
         elif not following and policy.keeps_more_at_end(pipeline):
             kept = evolve(kept, width=max(width, self.before_sums), alike=1)
+        places = self.sum_places if precedes_sum or is_sum else self.places
         if task.space.where:
             places = _ALL
+        part = task.part(states, decided)
+        return _FuncStep(task, part, states, decided, kept, places, is_sum, precedes_sum)
+
+
+@frozen
+class _FuncStep:
+    """The choice of the ways to decide one Func.
+
+    Attributes:
+        task: what the steps of the search share.
+        part: the Funcs decided then.
+        states: the states before.
+        decided: the names of the Funcs decided then, consumers first.
+        kept: which states the search keeps.
+        places: how many compute levels of the Func it looks at with all store levels.
+        is_sum: whether the Func adds up terms.
+        precedes_sum: whether the next one does.
+    """
+
+    task: StageDecisions
+    part: Pipeline
+    states: list[HalfDecided]
+    decided: Sequence[str]
+    kept: _Kept
+    places: int
+    is_sum: bool
+    precedes_sum: bool
+
+    def decide_as_before(self, recurring: RecurringDecisions) -> list[HalfDecided]:
+        """The cheapest legal states in which a decision that recurs is taken again, without a look
+        at other options where it does. Empty if it recurs after no state, if no state is legal, or
+        if the Func costs much more than others did.
+        """
+        task, states, decided = self.task, self.states, self.decided
         again = [recurring.find_decision(state, decided[-1]) for state in states]
-        found: list[HalfDecided] = []
         if len(states) == 1:
             only = decide_without_price(task, states[0], decided, again[0], recurring)
-            found = [] if only is None else [only]
-        if not found and any(again):
-            both = tuple(zip(states, again, strict=True))
-            known = (
-                way
-                for state, one in both
-                if one is not None
-                for way in task.ways.open_ways(state, [one], decided)
-            )
-            others = [state for state, one in both if one is None]
-            ways = [
-                one
-                for one in (task.prices.price_way(part, way) for way in known)
-                if one is not None
-            ]
-            ways += self._price_ways(task, part, others, decided, places)
-            found = kept.keep_cheapest(task, part, ways)
-            if policy.doubts_repeats and not recurring.is_plausible(_added_cost(states, found)):
-                found = []
-        if not found:
-            found = kept.keep_cheapest(
-                task, part, self._price_ways(task, part, states, decided, places)
-            )
-            recurring.note_cost(_added_cost(states, found))
-        if not reads_sum:  # else the sum shows which of them are good
-            last = decided[-2:] if adds_up(function) else decided[-1:]
-            for state in found:
-                for name in last:
-                    if name not in task.space.kept_names:
-                        free = (
-                            task.ways.free_numbers(state, decided) if name == decided[-1] else None
-                        )
-                        recurring.keep(state, name, free)
+            if only is not None:
+                return [only]
+        if not any(again):
+            return []
+        ways: list[PricedWay] = []
+        others: list[HalfDecided] = []
+        for state, known in zip(states, again, strict=True):
+            if known is None:
+                others.append(state)
+                continue
+            for way in task.ways.open_ways(state, [known], decided):
+                priced = task.prices.price_way(self.part, way)
+                if priced is not None:
+                    ways.append(priced)
+        ways += self._price_ways(others)
+        found = self.kept.keep_cheapest(task, self.part, ways)
+        if task.policy.doubts_repeats and not recurring.is_plausible(_added_cost(states, found)):
+            return []
         return found
 
-    def _price_ways(
-        self,
-        task: StageDecisions,
-        part: Pipeline,
-        states: Sequence[HalfDecided],
-        decided: Sequence[str],
-        places: int,
-    ) -> list[PricedWay]:
-        """Ways to decide the last of some Funcs, with what they cost by usual numbers."""
-        ways = [way for state in states for way in task.ways.list_ways(state, decided)]
-        known = KnownCosts(task, part)
-        return known.add_bounded_ways(price_in_phases(ways, places, known, task.policy.compared))
+    def compare_ways(self) -> list[HalfDecided]:
+        """The cheapest legal states among all ways to decide the Func."""
+        return self.kept.keep_cheapest(self.task, self.part, self._price_ways(self.states))
+
+    def remember(self, found: Sequence[HalfDecided], recurring: RecurringDecisions) -> None:
+        """Remembers how some states decide the Func, and what precedes a sum with the sum."""
+        task, decided = self.task, self.decided
+        for state in found:
+            for name in decided[-2:] if self.is_sum else decided[-1:]:
+                if name not in task.space.kept_names:
+                    is_last = name == decided[-1]
+                    free = task.ways.free_numbers(state, decided) if is_last else None
+                    recurring.keep(state, name, free)
+
+    def _price_ways(self, states: Sequence[HalfDecided]) -> list[PricedWay]:
+        """Ways to decide the Func after some states, with what they cost by usual numbers."""
+        task = self.task
+        ways = [way for state in states for way in task.ways.list_ways(state, self.decided)]
+        known = KnownCosts(task, self.part)
+        return known.add_bounded_ways(
+            price_in_phases(ways, self.places, known, task.policy.compared)
+        )
 
 
 def _added_cost(before: Sequence[HalfDecided], after: Sequence[HalfDecided]) -> float:

@@ -8,11 +8,11 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from spaces.cost.features.features import Features
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.stagewise.device_policy import DevicePolicy
 from spaces.enumerate.search.stagewise.state import OpenWay, PricedWay
 from spaces.enumerate.space.structure import Structure
+from spaces.features.features import Features
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, of_constant_extent
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from attrs import frozen
 
 from spaces.constraints.devices.device import CpuDevice, Device
-from spaces.cost.features.named_features import FeatureNameError, UsedFeature
 from spaces.enumerate.space.restrictions.restriction import FeatureCondition
+from spaces.features.used_features import FeatureNameError, UsedFeature
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
 from spaces.model.formulas.algebra import INTEGERS, FormulaError, read

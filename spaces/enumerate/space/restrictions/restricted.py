@@ -15,14 +15,14 @@ from spaces.constraints.legality.lattice import Columns
 from spaces.constraints.rules.findings import Asked, Violation, fails, violation
 from spaces.constraints.rules.rule import RESTRICTION, SpaceRule
 from spaces.constraints.solver.clauses import readers
-from spaces.cost.features.named_features import UsedFeature, used_feature
-from spaces.cost.features.trend import Trend, trend
 from spaces.enumerate.space.restrictions.restriction import (
     FeatureCondition,
     PartialPredicate,
     Predicate,
     Restriction,
 )
+from spaces.features.trend import Trend, trend
+from spaces.features.used_features import UsedFeature, used_feature
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.algebra import ARRAYS, read_all

@@ -15,9 +15,9 @@ from attrs import frozen
 
 from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.rule import RESTRICTION, VIOLATED, Check, SpaceRule
-from spaces.cost.features.named_features import UsedFeature, features_in, read_features
-from spaces.cost.features.structure_features import StructureFeatures, structure_features
 from spaces.enumerate.space.restrictions.text import parse_restriction
+from spaces.features.structure_features import StructureFeatures, structure_features
+from spaces.features.used_features import UsedFeature, features_in, read_features
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.articles import shown_kind
 from spaces.model.expressions.expr import Arithmetic, Expr, constant

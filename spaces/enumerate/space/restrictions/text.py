@@ -10,7 +10,8 @@ import ast
 from collections.abc import Callable, Mapping
 from functools import reduce
 
-from spaces.cost.features.named_features import NAMED_FEATURES, KiB, MiB, used_feature
+from spaces.features.named_features import NAMED_FEATURES, KiB, MiB
+from spaces.features.used_features import used_feature
 from spaces.model.expressions import functions as fn
 from spaces.model.expressions.expr import Expr, Variable, as_expr, compare, constant, logical
 from spaces.model.expressions.types import Int32

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 
-from spaces.cost.features.accesses import Course, stage_work
 from spaces.enumerate.search.neighbours.genetic.templates import parallelize_rows, tile_fully
 from spaces.enumerate.space.process.state import ProcessState
+from spaces.features.accesses import Course
+from spaces.features.work import stage_work
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, Schedule
 

@@ -9,18 +9,35 @@ import random
 from collections.abc import Callable
 from itertools import pairwise
 
-from attrs import evolve
+from attrs import evolve, frozen
 
-from spaces.constraints.devices.device import GpuDevice
+from spaces.constraints.devices.device import Device, GpuDevice
 from spaces.enumerate.search.readers import computed_readers
 from spaces.enumerate.space.patterns.builder import Maker, Pattern, Shape, serial
 from spaces.enumerate.space.patterns.cpu import tiles, vectors
 from spaces.enumerate.space.patterns.gpu import blocks, threads
-from spaces.enumerate.space.patterns.menus import stage_patterns, stage_shapes
+from spaces.enumerate.space.patterns.menus import stage_patterns
+from spaces.enumerate.space.patterns.stage_shapes import stage_shapes
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop, made_from
 from spaces.model.schedules.parameters import bind
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, LoopLevel, Schedule
+
+
+@frozen
+class _Loops:
+    """The loops of the patterns on one kind of device.
+
+    Attributes:
+        tiles: those of a Func that is tiled over x and y, and then of one without two long
+            dimensions.
+        rows: those of a Func whose rows are computed at once.
+        inside: those of a Func inside a loop of another one.
+    """
+
+    tiles: tuple[Maker, ...]
+    rows: Maker
+    inside: Maker
 
 
 def tile_fully(state: ProcessState, func: str, chosen: random.Random) -> FuncSchedule | None:
@@ -28,23 +45,20 @@ def tile_fully(state: ProcessState, func: str, chosen: random.Random) -> FuncSch
     parallel. On a GPU, tiles of blocks and threads. A Func without two long dimensions has
     vectors, in parallel.
     """
-    if isinstance(state.device, GpuDevice):
-        return _make_entry(state, func, blocks, chosen)
-    return _make_entry(state, func, tiles, chosen) or parallelize_vectors(state, func, chosen)
+    made = (_make_entry(state, func, maker, chosen) for maker in _loops_of(state.device).tiles)
+    return next((entry for entry in made if entry is not None), None)
 
 
 def parallelize_rows(state: ProcessState, func: str, chosen: random.Random) -> FuncSchedule | None:
     """Row-major loops at root, with y in parallel. On a GPU, tiles."""
-    if isinstance(state.device, GpuDevice):
-        return tile_fully(state, func, chosen)
-    return _make_entry(state, func, lambda shape: _parallelize_outermost(shape, serial), chosen)
+    return _make_entry(state, func, _loops_of(state.device).rows, chosen)
 
 
 def parallelize_vectors(
     state: ProcessState, func: str, chosen: random.Random
 ) -> FuncSchedule | None:
     """Rows in parallel at root, with vectors along x."""
-    return _make_entry(state, func, lambda shape: _parallelize_outermost(shape, vectors), chosen)
+    return _make_entry(state, func, _parallel_vectors, chosen)
 
 
 def vectorize_under_reader(
@@ -75,8 +89,7 @@ def vectorize_at(
     state: ProcessState, func: str, chosen: random.Random, level: LoopLevel
 ) -> FuncSchedule | None:
     """Vectors along x, computed and stored at a level. On a GPU, threads."""
-    on_gpu = isinstance(state.device, GpuDevice)
-    return _make_entry(state, func, threads if on_gpu else vectors, chosen, level)
+    return _make_entry(state, func, _loops_of(state.device).inside, chosen, level)
 
 
 def find_loop_over(order: DomainOrder, dimension: str) -> str | None:
@@ -143,3 +156,20 @@ def _parallelize_outermost(shape: Shape, maker: Maker) -> Pattern | None:
     rest = (loop for loop in order.loops if loop.name != along)
     loops = (OrderedLoop(along, LoopKind.PARALLEL), *rest)
     return evolve(pattern, order=evolve(order, loops=loops))
+
+
+def _parallel_rows(shape: Shape) -> Pattern | None:
+    return _parallelize_outermost(shape, serial)
+
+
+def _parallel_vectors(shape: Shape) -> Pattern | None:
+    return _parallelize_outermost(shape, vectors)
+
+
+_CPU_LOOPS = _Loops(tiles=(tiles, _parallel_vectors), rows=_parallel_rows, inside=vectors)
+_GPU_LOOPS = _Loops(tiles=(blocks,), rows=blocks, inside=threads)
+
+
+def _loops_of(device: Device) -> _Loops:
+    """The loops of the patterns on a device."""
+    return _GPU_LOOPS if isinstance(device, GpuDevice) else _CPU_LOOPS

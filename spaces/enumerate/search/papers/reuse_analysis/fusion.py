@@ -8,13 +8,13 @@ from typing import TypeAlias
 
 from attrs import frozen
 
-from spaces.cost.features.accesses import stage_work
 from spaces.enumerate.search.papers.reuse_analysis.overlap import (
     Dependence,
     dependences,
     in_output,
     origins,
 )
+from spaces.features.work import stage_work
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
 from spaces.model.schedules.schedule import LoopLevel

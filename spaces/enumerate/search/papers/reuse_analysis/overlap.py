@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from spaces.cost.features.accesses import ReadGroup, stage_work
-from spaces.cost.features.features import read_extents
+from spaces.features.accesses import ReadGroup
+from spaces.features.features import read_extents
+from spaces.features.work import stage_work
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.formulas.symbolic import as_array
 

@@ -11,8 +11,6 @@ from attrs import evolve, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from spaces.constraints.devices.device import CpuDevice
-from spaces.cost.features.features import Features
-from spaces.cost.features.input_loads import input_loads
 from spaces.enumerate.search.papers.reuse_analysis.fusion import (
     Nest,
     StagePlaces,
@@ -29,6 +27,8 @@ from spaces.enumerate.space.patterns.builder import Orders
 from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import PART, Structure
+from spaces.features.features import Features
+from spaces.features.input_loads import input_loads
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.schedules.domain_order import LoopKind, Split

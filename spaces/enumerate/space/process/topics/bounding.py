@@ -64,3 +64,6 @@ def bound_topics(state: ProcessState, func: str) -> Iterator[EntryTopic]:
         topic = BoundTopic(func, dimension)
         if sum(1 for _ in topic.choices(state)) > 1:
             yield topic
+
+
+TOPICS = (bound_topics,)

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from attrs import evolve, frozen
 
-from spaces.enumerate.space.patterns.menus import rvar_extents
+from spaces.enumerate.space.estimated_boxes import rvar_extents
 from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.exactness import must_keep_its_order
 from spaces.enumerate.space.process.state import ProcessState

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from itertools import chain
 from types import EllipsisType
+from typing import TypeAlias
 
 from attrs import evolve, frozen
 
@@ -18,6 +19,7 @@ from spaces.enumerate.space.frontier import (
     store_depths,
 )
 from spaces.enumerate.space.places import FuncPlaces
+from spaces.enumerate.space.process import topics
 from spaces.enumerate.space.process.decision import Claims, DecisionOption
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topic import (
@@ -28,14 +30,16 @@ from spaces.enumerate.space.process.topic import (
     in_universe,
     unchanged,
 )
-from spaces.enumerate.space.process.topics.bounding import bound_topics
+from spaces.enumerate.space.process.topics import bounding, flags, storing
 from spaces.enumerate.space.process.topics.factors import FactorsTopic
 from spaces.enumerate.space.process.topics.fusing import with_topics
-from spaces.enumerate.space.process.topics.memoizing import memoize_topics
 from spaces.enumerate.space.process.topics.orders import OrderTopic, every_orders, fitting
-from spaces.enumerate.space.process.topics.storing import storage_topics
 from spaces.model.deadline import ask_clock
+from spaces.model.discovery import find_in_files
 from spaces.model.schedules.schedule import INLINE, ROOT, FuncSchedule, LoopLevel
+
+TopicsMaker: TypeAlias = Callable[[ProcessState, str], Iterator[Topic]]
+"""The topics of one file about a Func, as far as the options of the space have them."""
 
 
 @frozen
@@ -134,8 +138,8 @@ def _decide_entry(
 
 
 def _topics_of(state: ProcessState, func: str, depth: int = 0) -> Iterator[Topic]:
-    """What is decided about a Func that is computed at a depth of its path. A new directive about
-    Funcs has a topic in a file of its own, and a line here: the process and the solver read this.
+    """What is decided about a Func that is computed at a depth of its path. The process and the
+    solver read this.
     """
     if state.function(func).is_opaque:  # it has no loops to decide
         yield CloseTopic(func)
@@ -143,11 +147,19 @@ def _topics_of(state: ProcessState, func: str, depth: int = 0) -> Iterator[Topic
     yield OrderTopic(func)
     yield from with_topics(state, func)
     yield StoreTopic(func, depth)
-    yield from hoist_topics(state, func)
-    yield from storage_topics(state, func)
-    yield from bound_topics(state, func)
-    yield from memoize_topics(state, func)
+    for topics_about in list_makers():
+        yield from topics_about(state, func)
     yield CloseTopic(func)
+
+
+@cache
+def list_makers() -> tuple[TopicsMaker, ...]:
+    """What makes the topics about a Func whose loops and store level are decided: first those whose
+    order is that of the decisions, then the ``TOPICS`` of every other file of the folder.
+    """
+    first = (hoist_topics, *storing.TOPICS, *bounding.TOPICS, *flags.TOPICS)
+    found = (one for of_file in find_in_files(topics, "TOPICS") for one in of_file)
+    return tuple(dict.fromkeys((*first, *found)))
 
 
 def entry_topics(start: ProcessState, func: str) -> Iterator[EntryTopic]:

@@ -154,3 +154,6 @@ def storage_topics(state: ProcessState, func: str) -> Iterator[EntryTopic]:
     for dimension in state.function(func).args:
         for layout in layouts:
             yield LayoutTopic(func, dimension, layout)
+
+
+TOPICS = (storage_topics,)

@@ -1,1 +1,0 @@
-"""Features of loop nests: what cost models compute from."""
