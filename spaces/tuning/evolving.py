@@ -11,7 +11,6 @@ import itertools
 import random
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 from attrs import frozen
 
 from spaces.cost.model import CostModel
@@ -158,17 +157,11 @@ class Evolving:
         self, pricer: Pricer, structure: Structure, effects: MeasuredEffects
     ) -> Iterator[_Change]:
         """The legal schedules of a structure that are :attr:`likely`, cheapest first."""
-        space = pricer.space
-        legal = space.legal(structure)
-        if not legal.any():
-            return
-        costs = np.where(legal, pricer.price_structure(structure), np.inf)
-        for index in np.argsort(costs, axis=None, kind="stable")[: self.likely]:
+        costs = pricer.price_structure(structure)
+        for index in itertools.islice(pricer.order_legal(structure, costs), self.likely):
             cost = float(costs.flat[index])
-            if not np.isfinite(cost):
-                return
-            schedule = structure.at(int(index))
-            form = canonical_form(space.pipeline, schedule)
+            schedule = structure.at(index)
+            form = canonical_form(pricer.space.pipeline, schedule)
             proposal = Proposal(schedule, CHANGE, cost)
             yield _Change(proposal, form, effects.expect(form, cost), effects.is_slow(cost))
 

@@ -180,6 +180,25 @@ class Pricer:
         self.board.legal += bool(np.isfinite(kept).any())
         return kept
 
+    def order_legal(self, structure: Structure, costs: NDArray[np.float64]) -> Iterator[int]:
+        """The legal choices of a structure that have a finite cost, by their index in the flattened
+        lattice: the cheapest first, of equal ones the first. Predicates are asked about a choice
+        when it is asked for. The funnel does not count them.
+
+        Args:
+            structure: the candidate.
+            costs: the costs of its choices, legal or not.
+        """
+        if not np.isfinite(costs).any():
+            return
+        restricted = self.space.restricted
+        costs = np.where(self.find_legal(structure), costs, np.inf)
+        for index in map(int, np.argsort(costs, axis=None, kind="stable")):
+            if not np.isfinite(costs.flat[index]):
+                return
+            if not restricted.predicates or restricted.allows(structure.at(index)):
+                yield index
+
     def find_cheapest(self, structure: Structure) -> Found | None:
         """The cheapest legal choice of a structure; None if it has no legal choice.
 
