@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaces.tuning")
 
 SEARCHING = 0.2
-"""The largest share of the time that goes to searching, before the first measurement and between
-measurements.
+"""The largest share of the time that goes to searching between measurements. What the strategy
+takes for its proposals counts.
 """
 
 TURN = 5.0
@@ -103,7 +103,8 @@ class StudyRun:
         search = self.study.opening
         if search is None or search.is_over:
             return
-        seconds = SEARCHING * (time.monotonic() - self._began) - search.seconds
+        share = SEARCHING * (time.monotonic() - self._began)
+        seconds = share - search.seconds - self.study.proposing
         if seconds > 0:
             self.phase("searching")
             self.study.search(min(seconds, TURN))

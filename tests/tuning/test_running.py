@@ -6,10 +6,11 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.model import CostModel
@@ -29,7 +30,7 @@ from spaces.tuning.sources import REFERENCE
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import Study
 from spaces.tuning.top_ranked import SEARCH, TopRanked
-from spaces.tuning.trial import Trial
+from spaces.tuning.trial import Proposal, Trial
 from tests.tuning.fakes import QUICK, SPACE, FakeMeasurer
 
 KILLED = "Its process ended with signal SIGKILL."
@@ -374,6 +375,38 @@ def test_changes_from_a_schedule_make_it_cheaper() -> None:
     alone = best(search(SPACE, "reuse", ImprovingFrom(start=start), Limits(structures=1)))
     assert found.best[0].cost < alone.best[0].cost
     assert found.best[0].cost <= first.best[0].cost
+
+
+@frozen(kw_only=True)
+class Pondering(TopRanked):
+    """Takes a fifth of a second for each proposal, beside a search that does not end."""
+
+    def changes(
+        self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
+    ) -> list[Proposal]:
+        time.sleep(0.2)
+        return [Proposal(drawn_schedules()[len(trials)], "pondered", 1.0)]
+
+
+@cache
+def drawn_schedules() -> list[Schedule]:
+    return SPACE.sample(20, seed=1)
+
+
+def test_a_search_waits_while_proposals_take_more_than_their_share(store: TuningStore) -> None:
+    """Of a run of a second it might take 0.2 s; the proposals take far more than that."""
+    drawn_schedules()
+    with opened(store, strategy=Pondering(found=4, strategy=endless), searching=0.05) as study:
+        opening = study.opening
+        assert isinstance(opening, OpeningSearch)
+        while len(study.trials) < 2:
+            study.search(0.02)
+        waiting = len(study.open_trials)
+        before = opening.seconds
+        study.run(FakeMeasurer(), trials=waiting + 5, batch=1)
+        assert len(study.of_source("pondered")) >= 5
+        assert study.proposing > 1.0
+        assert opening.seconds - before < 0.1
 
 
 def test_at_most_a_fifth_of_a_run_is_search(store: TuningStore) -> None:
