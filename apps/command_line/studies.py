@@ -166,7 +166,8 @@ def studies(
             for one in found
         ]  # fmt: skip
         columns = (
-            "study", "pipeline", "device", "machine", "model", "results", "best", "created", "runs",
+            "study", "pipeline", "device", "machine", "model", "results", "best / reference",
+            "created", "runs",
         )  # fmt: skip
         shown = len(columns) if any(row[-1] for row in rows) else -1
         table(columns[:shown], [row[:shown] for row in rows])

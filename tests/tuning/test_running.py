@@ -25,6 +25,7 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import schedule_digest
 from spaces.tuning.opening_search import OpeningSearch
 from spaces.tuning.retries import ATTEMPTS, is_transient
+from spaces.tuning.running import name_trials
 from spaces.tuning.search_counts import SearchCounts
 from spaces.tuning.sources import REFERENCE
 from spaces.tuning.store import TuningStore
@@ -126,6 +127,20 @@ def test_the_incumbent_takes_part_in_each_batch_and_the_reference_in_each_run(
         study.run(measurer, trials=12, batch=3)
         again = [one for one in measurer.batches[first] if one in asked]
         assert digest_of(study.trials[0]) in again
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ([6], "trial 6"),
+        ([0, 1], "trials 0, 1"),
+        ([0, 1, 2], "trials 0 to 2"),
+        ([7, 3, 4], "trials 7, 3, 4"),
+    ],
+)
+def test_what_is_measured_is_told_in_words(numbers: list[int], said: str) -> None:
+    proposal = Proposal(next(iter(SPACE)), "drawn")
+    assert name_trials([Trial(one, proposal) for one in numbers]) == said
 
 
 def test_finalists_are_measured_again_together(store: TuningStore) -> None:
