@@ -86,7 +86,7 @@ def test_a_finite_cost_is_that_of_a_legal_schedule(make, device, number, chosen)
         assert pricer.find_cheapest_below(structure, cheapest.cost * (1 - 1e-9)) is None
 
 
-@given(st.integers(0, 60), st.integers(0, 3), st.randoms(use_true_random=False))
+@given(st.integers(0, 19), st.integers(0, 3), st.randoms(use_true_random=False))
 def test_the_legal_choices_come_in_the_order_of_their_costs(number, dear, chosen) -> None:
     """Of some costs, a few of which are infinite. With the restrictions, few choices are legal."""
     pricer = restricted_blur(16)

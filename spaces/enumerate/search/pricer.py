@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch
-from spaces.cost.errors import PriceParts
+from spaces.cost.errors import PartName, PriceParts
 from spaces.cost.features.extraction import FeatureMemo
 from spaces.cost.features.features import Features
 from spaces.cost.lattice import lattice_costs
@@ -32,6 +32,7 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.formulas.symbolic import as_array
 from spaces.model.memo import Memo
 from spaces.model.nest.splits import OrderError
 from spaces.model.schedules.levels import LevelError
@@ -258,6 +259,21 @@ class Pricer:
         """The parts of the price of a schedule with a loop nest."""
         batch = Batch.of(self.space.pipeline, schedule, memo=self.memo)
         return read_parts(model, batch.features)
+
+    def read_choice_parts(
+        self, model: PartedModel, structure: Structure
+    ) -> dict[PartName, NDArray[np.float64]]:
+        """The parts of the prices of all choices of a structure, each in the shape of its lattice;
+        none if it has no loop nest. The funnel does not count them.
+        """
+        features = self.read_features(structure)
+        if features is None:
+            return {}
+        return {
+            (func, stage, what): np.broadcast_to(as_array(cost), structure.shape)
+            for (func, stage), costs in model.parts(features).items()
+            for what, cost in costs.items()
+        }
 
     def bound_cost(self, partial: PartialSchedule) -> float:
         """A lower bound of the cost of all completions of a partial schedule; minus infinity if the
