@@ -17,7 +17,7 @@ from spaces.tuning.trial_log import TrialLog
 
 @define(repr=False, kw_only=True)
 class ToldStudy:
-    """The trials of a study and the results that it is told.
+    """The trials of a study with their results.
 
     Attributes:
         store: the store.
