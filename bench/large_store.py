@@ -28,10 +28,10 @@ from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.model import CostModel
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.best_known import best_known
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import Study
 from spaces.tuning.trial import Proposal, Trial
-from spaces.tuning.tune import best_known
 
 TRIALS = 100_000
 ROUNDS = 15

@@ -23,6 +23,7 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from bench.contenders import pipeline_of
+from bench.cost_quality.random_pipelines import by_name, is_random
 from bench.report import RESULTS
 from spaces.apps.files import write_text
 from spaces.constraints.devices.device import device
@@ -45,7 +46,8 @@ from spaces.tuning.trial import Proposal, Trial
 
 FILE = RESULTS / "tuning_regret.json"
 
-APPS = ("unsharp", "harris", "hist", "blur", "iir_blur")
+APPS = ("unsharp", "harris", "hist", "random_3", "random_11", "random_20", "random_40", "varied_2")
+"""The apps, and random pipelines, that are simulated."""
 
 MARKS = (20, 40, 60, 120, 300)
 """The numbers of trials of the regrets in a table: about 60 take two minutes, 300 take ten."""
@@ -102,14 +104,15 @@ def best_so_far(
     """The time of the fastest schedule after each trial of a study, without noise.
 
     Args:
-        app: the app.
+        app: the app, or the name of a random pipeline.
         strategy: the strategy.
         truth: the cost model that says how long schedules take.
         seed: the seed of the strategy.
         trials: the number of trials.
     """
     cpu = device("cpu")
-    space = ScheduleSpace(pipeline_of(app), cpu, default_options(cpu))
+    pipeline = by_name(app) if is_random(app) else pipeline_of(app)
+    space = ScheduleSpace(pipeline, cpu, default_options(cpu))
     with (
         TuningStore.open(MEMORY) as store,
         Study.open(store, space, strategy=strategy, seed=seed, searching=math.inf) as study,

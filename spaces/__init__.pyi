@@ -544,8 +544,8 @@ from spaces.backend.measuring.agreement import Tolerance as Tolerance
 from spaces.backend.measuring.tolerances import tolerance as tolerance
 
 # Tuning
-from spaces.tuning.tune import (
-    tune as tune,
+from spaces.tuning.tune import tune as tune
+from spaces.tuning.best_known import (
     compile_best as compile_best,
     best_known as best_known,
 )

@@ -45,13 +45,13 @@ from spaces.model.amounts import amount
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.serialize import to_json
 from spaces.model.writing.text import format_schedule
+from spaces.tuning.best_known import best_known
 from spaces.tuning.damage import find_damage
 from spaces.tuning.export import TablesUnavailable, csv_text, t4_text, write_parquet
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study_key import StudySummary
 from spaces.tuning.trial import Trial, fastest
-from spaces.tuning.tune import best_known
 
 
 class ExportFormat(StrEnum):
@@ -166,7 +166,8 @@ def studies(
             for one in found
         ]  # fmt: skip
         columns = (
-            "study", "pipeline", "device", "machine", "model", "results", "best", "created", "runs",
+            "study", "pipeline", "device", "machine", "model", "results", "best / reference",
+            "created", "runs",
         )  # fmt: skip
         shown = len(columns) if any(row[-1] for row in rows) else -1
         table(columns[:shown], [row[:shown] for row in rows])

@@ -29,7 +29,7 @@ from spaces.tuning.learning.examples import (
     examples,
     read_measurements,
 )
-from spaces.tuning.learning.judging import FEWEST, HeldOut, leave_one_out, medians
+from spaces.tuning.learning.held_out import FEWEST, HeldOut, leave_one_out, medians
 from spaces.tuning.learning.log import training_log
 from spaces.tuning.learning.losses import LOSSES
 from spaces.tuning.learning.training import TRAININGS

@@ -215,7 +215,7 @@ def tune(
         if as_json:
             line(json.dumps(_report(app, study), indent=2))
         else:
-            _summary(study)
+            _summary(app, study, store)
             if found.halide() is not None:
                 _next_steps(app, study, store)
         if study.was_interrupted:
@@ -330,18 +330,38 @@ def _next_steps(app: str, study: Study, store: str) -> None:
     line(f"  spaces best {app}{in_store} --format header -o {Path(name).stem}_schedule.h")
 
 
-def _summary(study: Study) -> None:
-    """The fastest schedules, and where everything is."""
+def _summary(app: str, study: Study, store: str) -> None:
+    """The fastest schedules, where everything is, and what to do next."""
     fastest = study.trial_log.ranked[:SHOWN]
     rows = [(trial.number, trial.proposal.source, shown_ratio(trial)) for trial in fastest]
-    table(("trial", "source", "time"), rows)
+    if rows:
+        table(("trial", "source", "time"), rows)
     if len(rows) > 1:
         line("The fastest first: by the upper end of the interval (95 %) of time / reference.")
+    if any(one.result is not None and one.result.is_disturbed for one in fastest):
+        line("Disturbed: other programs were running, so these times are less exact.")
     best = study.best
     if best is not None:
+        line(f"Trial {best.number}, the fastest one:")
         line(format_schedule(best.schedule, study.space.pipeline))
     line(f"{amount(study.told, 'trial')}: {outcomes(study)}.")
     line(f"Everything is in {study.store.path}, study {study.id}.")
+    if best is None:
+        line("No schedule has a time yet. The same command goes on; give it more time.")
+    else:
+        shown_by = f"spaces best {app}{_where_best(study, store)}"
+        line(f"The same command goes on; {shown_by} shows the fastest schedule.")
+
+
+def _where_best(study: Study, store: str) -> str:
+    """The options with which ``spaces best`` finds the schedules of a study."""
+    space = study.space
+    parts = [
+        f" --device {space.device.name}" if isinstance(space.device, GpuDevice) else "",
+        "" if space.options.exact else " --inexact",
+        f" --store {store}" if store else "",
+    ]
+    return "".join(parts)
 
 
 def _report(app: str, study: Study) -> dict[str, Any]:

@@ -26,9 +26,9 @@ from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.schedules.schedule import Schedule
+from spaces.tuning.best_known import best_known
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore, default_store
-from spaces.tuning.tune import best_known
 
 _GPUS = ("cuda", "opencl", "metal", "vulkan", "webgpu", "d3d12compute")
 

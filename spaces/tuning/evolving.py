@@ -2,7 +2,8 @@
 
 As in the iterated mode of [A21] section 6, a model chooses among many candidates, few of them are
 measured, and the results decide where to look next. The results correct the model, too: among
-changes of one schedule, what was measured tells more than costs do (:class:`MeasuredEffects`).
+changes of one schedule, what was measured tells more than costs do
+(:mod:`~spaces.tuning.promising_changes`).
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
 
-import numpy as np
 from attrs import frozen
 
 from spaces.cost.model import CostModel
@@ -20,38 +22,19 @@ from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.rewrites.draw import draw_rewrite
 from spaces.enumerate.space.edits import DecidedSchedule, DecisionEdit
 from spaces.enumerate.space.schedule_space import ScheduleSpace
-from spaces.enumerate.space.structure import Structure
 from spaces.model.deadline import ask_clock
-from spaces.model.nest.canonical import CanonicalForm, canonical_form
 from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.measured_effects import MeasuredEffects
+from spaces.tuning.promising_changes import (
+    LEARNED,
+    ChangeChoice,
+    PromisingChange,
+    choice_after,
+    without_slow,
+)
 from spaces.tuning.strategy import FirstSearch
 from spaces.tuning.top_ranked import TopRanked
 from spaces.tuning.trial import Proposal, Trial, fastest
 from spaces.tuning.trial_log import TriedDigests, tried_digests
-
-CHANGE = "change"
-"""The source of changed schedules."""
-
-LEARNED = 256
-"""The most trials whose results correct the costs of changes: the fastest ones."""
-
-
-@frozen
-class _Change:
-    """A changed schedule.
-
-    Attributes:
-        proposal: the schedule with its cost.
-        form: its canonical form.
-        slower: how much slower it is expected to be than the fastest trial.
-        is_slow: whether the model alone prices it far above that trial.
-    """
-
-    proposal: Proposal
-    form: CanonicalForm
-    slower: float
-    is_slow: bool
 
 
 @frozen(kw_only=True)
@@ -71,8 +54,7 @@ class Evolving:
             none that the model prices at more than twice the cost of the fastest trial, as long as
             there are others.
         numbers: how many choices of factors are tried with a change, at most.
-        likely: how many of these choices, the cheapest ones that are legal, are looked at: the most
-            promising one that is not measured is taken.
+        likely: how many of these choices, the cheapest ones that are legal, are looked at.
         rewrites: the share of the changes that are rewrites (:func:`draw_rewrite`); the others
             change one decision.
     """
@@ -84,7 +66,7 @@ class Evolving:
     pool: int = 18
     surprises: int = 1
     numbers: int = 64
-    likely: int = 8
+    likely: int = 4
     rewrites: float = 0.2
 
     @property
@@ -105,38 +87,39 @@ class Evolving:
     ) -> list[Proposal]:
         tried = tried_digests(space.pipeline, trials)
         ranked = fastest(trials)
-        effects = MeasuredEffects.fit(space.pipeline, ranked[:LEARNED])
+        pricer = Pricer.of(space, model, Limits())
+        choice = choice_after(pricer, ranked[:LEARNED])
         chosen = random.Random(f"{seed} {len(trials)}")
-        pool: list[_Change] = []
+        pool: list[PromisingChange] = []
         parents = self.parents
         while not pool:
             best = [one.schedule for one in ranked[:parents]]
-            changed = self._change_schedules(space, model, best, chosen, tried, effects)
-            pool = list(itertools.islice(changed, self.pool))
+            changed = self._change_schedules(pricer, best, chosen, tried, choice)
+            pool = [one for found in itertools.islice(changed, self.pool) for one in found]
             if parents >= len(ranked):
                 break
             parents *= 2  # slower ones, too: all changes of the fastest are measured
-        pool.sort(key=_expected_slowness)
-        likely = pool[: self.size - self.surprises]
-        others = pool[len(likely) :]
-        others = [one for one in others if not one.is_slow] or others
-        taken = likely + chosen.sample(others, min(self.surprises, len(others)))
-        return [one.proposal for one in taken]
+        if not pool:
+            return []
+        likely = choice.choose(pool, self.size - self.surprises)
+        taken = {one.digest for one in likely}
+        others = [one for one in pool if one.digest not in taken]
+        others = without_slow(others, ranked[:LEARNED]) or others
+        taken_by_chance = chosen.sample(others, min(self.surprises, len(others)))
+        return [one.proposal for one in (*likely, *taken_by_chance)]
 
     def _change_schedules(
         self,
-        space: ScheduleSpace,
-        model: CostModel,
+        pricer: Pricer,
         parents: Sequence[Schedule],
         chosen: random.Random,
         tried: TriedDigests,
-        effects: MeasuredEffects,
-    ) -> Iterator[_Change]:
-        """Changed schedules, each with the most promising of its cheapest numbers that are not
+        choice: ChangeChoice,
+    ) -> Iterator[list[PromisingChange]]:
+        """For each change the schedules to choose from, with its cheapest numbers that are not
         ``tried``, to which it adds them. Ends when hardly any change is legal and new.
         """
-        pricer = Pricer.of(space, model, Limits())
-        decided = list(_decide(space, parents))
+        decided = list(_decide(pricer.space, parents))
         for _ in range(20 * self.pool if decided else 0):
             ask_clock()
             parent = decided[int(len(decided) * chosen.random() ** 2)]  # the fastest most often
@@ -144,33 +127,11 @@ class Evolving:
             if edit is None:
                 continue
             structure = edit.open_numbers(chosen, self.numbers)
-            found = [
-                one
-                for one in self._price_numbers(pricer, structure, effects)
-                if one.form.digest not in tried
-            ]
+            found = choice.candidates(structure, self.likely, tried)
+            for one in found:
+                tried.add(one.digest)
             if found:
-                best = min(found, key=_expected_slowness)
-                tried.add(best.form.digest)
-                yield best
-
-    def _price_numbers(
-        self, pricer: Pricer, structure: Structure, effects: MeasuredEffects
-    ) -> Iterator[_Change]:
-        """The legal schedules of a structure that are :attr:`likely`, cheapest first."""
-        space = pricer.space
-        legal = space.legal(structure)
-        if not legal.any():
-            return
-        costs = np.where(legal, pricer.price_structure(structure), np.inf)
-        for index in np.argsort(costs, axis=None, kind="stable")[: self.likely]:
-            cost = float(costs.flat[index])
-            if not np.isfinite(cost):
-                return
-            schedule = structure.at(int(index))
-            form = canonical_form(space.pipeline, schedule)
-            proposal = Proposal(schedule, CHANGE, cost)
-            yield _Change(proposal, form, effects.expect(form, cost), effects.is_slow(cost))
+                yield found
 
     def _draw_edit(
         self, pricer: Pricer, parent: DecidedSchedule, chosen: random.Random
@@ -184,11 +145,15 @@ class Evolving:
 def _decide(space: ScheduleSpace, schedules: Sequence[Schedule]) -> Iterator[DecidedSchedule]:
     """The schedules that the space has, with the decisions that lead to them."""
     for schedule in schedules:
-        try:
-            yield DecidedSchedule.of(space, schedule)
-        except ValueError:
-            continue
+        with suppress(ValueError):
+            yield _decided(space, schedule)
 
 
-def _expected_slowness(change: _Change) -> float:
-    return change.slower
+@lru_cache(maxsize=16)
+def _decided(space: ScheduleSpace, schedule: Schedule) -> DecidedSchedule:
+    """The decisions that lead to a schedule, which is changed in several generations.
+
+    Raises:
+        ValueError: the space has no such schedule.
+    """
+    return DecidedSchedule.of(space, schedule)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Self, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.nest.canonical import CanonicalForm, canonical_form
+from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.trial import Trial
 
 SchedulePart: TypeAlias = tuple[str, str | int]
@@ -56,7 +58,7 @@ class MeasuredEffects:
         known = [
             one for one in trials if one.ratio < math.inf and _is_price(one.proposal.predicted)
         ]
-        rows = [parts_of(canonical_form(pipeline, one.schedule)) for one in known]
+        rows = [known_parts(pipeline, one.schedule) for one in known]
         columns = {part: place for place, part in enumerate(dict.fromkeys(_each(rows)))}
         if not known:
             return cls(columns, np.zeros(0), np.zeros(0), 0.0, 0.0)
@@ -99,6 +101,12 @@ def parts_of(form: CanonicalForm) -> list[SchedulePart]:
         *form.parts.items(),
         *((stage, loop) for stage, loops in form.loops.items() for loop in loops),
     ]
+
+
+@lru_cache(maxsize=1024)
+def known_parts(pipeline: Pipeline, schedule: Schedule) -> tuple[SchedulePart, ...]:
+    """The parts of a schedule with a result, which each generation asks for again."""
+    return tuple(parts_of(canonical_form(pipeline, schedule)))
 
 
 def _each(rows: Iterable[Iterable[SchedulePart]]) -> Iterable[SchedulePart]:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaces.tuning")
 
 SEARCHING = 0.2
-"""The largest share of the time that goes to searching, before the first measurement and between
-measurements.
+"""The largest share of the time that goes to searching between measurements. What the strategy
+takes for its proposals counts.
 """
 
 TURN = 5.0
@@ -71,7 +71,7 @@ class StudyRun:
                     asked = self.study.ask(wanted)
                 if not asked:
                     break
-                self.phase(f"measuring {', '.join(str(one.number) for one in asked)}")
+                self.phase(f"measuring {name_trials(asked)}")
                 self._measure(asked, self._again(asked))
             self._measure_finalists()
         except OutOfTime:
@@ -103,7 +103,8 @@ class StudyRun:
         search = self.study.opening
         if search is None or search.is_over:
             return
-        seconds = SEARCHING * (time.monotonic() - self._began) - search.seconds
+        share = SEARCHING * (time.monotonic() - self._began)
+        seconds = share - search.seconds - self.study.proposing
         if seconds > 0:
             self.phase("searching")
             self.study.search(min(seconds, TURN))
@@ -125,7 +126,7 @@ class StudyRun:
         """Measures again, together, what may be the fastest."""
         last = finalists(self.study.trial_log)
         if self._is_gradual and self._batches and len(last) > 1:
-            self.phase(f"measuring {', '.join(str(one.number) for one in last)} again")
+            self.phase(f"measuring {name_trials(last)} again")
             self._measure([], last)
 
     def _measure(self, asked: Sequence[Trial], again: Sequence[Trial]) -> None:
@@ -212,3 +213,14 @@ class StudyRun:
             )
         for call in self.callbacks:
             call(self.study, trial)
+
+
+def name_trials(trials: Sequence[Trial]) -> str:
+    """The numbers of some trials: ``trial 6``, ``trials 3, 7`` or ``trials 0 to 5``."""
+    numbers = [one.number for one in trials]
+    if len(numbers) == 1:
+        return f"trial {numbers[0]}"
+    first, last = numbers[0], numbers[-1]
+    if len(numbers) > 2 and numbers == list(range(first, last + 1)):
+        return f"trials {first} to {last}"
+    return f"trials {', '.join(map(str, numbers))}"

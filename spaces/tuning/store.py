@@ -12,9 +12,9 @@ from typing import Any, Self
 from attrs import define
 
 from spaces.cost.cpu.prices import Prices
-from spaces.tuning.connecting import MEMORY, connect_to_read, connect_to_write
 from spaces.tuning.identity import TuningMachine
 from spaces.tuning.prices_as_json import prices_from_json, prices_to_json
+from spaces.tuning.store_connections import MEMORY, connect_to_read, connect_to_write
 from spaces.tuning.store_file import StoreFile
 from spaces.tuning.stored_studies import now
 from spaces.tuning.stored_trials import StoredTrials

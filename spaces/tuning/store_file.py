@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import define, field
 
-from spaces.tuning.connecting import errors_of
 from spaces.tuning.schema import StoreError
+from spaces.tuning.store_connections import errors_of
 
 
 @define

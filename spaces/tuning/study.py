@@ -3,47 +3,37 @@
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Self, TypeAlias
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.conditions import USUAL, RunConditions
-from spaces.cost.measurer import TIME, Measurement, Measurer, RunOutcome
-from spaces.cost.model import CostModel
+from spaces.cost.measurer import Measurer
 from spaces.cost.pool import MeasuringPool
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.markup.card import Card
 from spaces.markup.shows_card import ShowsCard
-from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
-from spaces.model.articles import shown_kind
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
-from spaces.model.registry import PluginError
 from spaces.model.schedules.schedule import Schedule
 from spaces.plots.plot import Plot
-from spaces.tuning.first_trials import (
-    find_trusted_schedule,
-)
+from spaces.tuning.asked_study import AskedStudy
+from spaces.tuning.first_trials import find_trusted_schedule
 from spaces.tuning.identity import TuningMachine
 from spaces.tuning.opened_study import SEARCHING, BusyStudyError, first_proposals, open_study
-from spaces.tuning.opening_search import OpeningSearch
-from spaces.tuning.pareto import OBJECTIVES, pareto_trials
 from spaces.tuning.plots.kinds import PlotKind
 from spaces.tuning.plots.plot import study_plot
 from spaces.tuning.plots.study_record import StudyRecord, study_record
 from spaces.tuning.pooled_run import PooledRun
-from spaces.tuning.retries import ATTEMPTS
-from spaces.tuning.running import TURN, StudyRun
+from spaces.tuning.running import StudyRun
 from spaces.tuning.shown_study import study_card, study_text
 from spaces.tuning.store import TuningStore
 from spaces.tuning.strategy import SearchingStrategy, TuningStrategy
-from spaces.tuning.trial import Proposal, Trial
-from spaces.tuning.trial_log import TrialLog
+from spaces.tuning.trial import Trial
 
 Callback: TypeAlias = Callable[["Study", Trial], None]
 """Called after each result."""
@@ -52,14 +42,9 @@ __all__ = ["BusyStudyError", "Callback", "Study"]
 
 log = logging.getLogger("spaces.tuning")
 
-BESIDE = 0.5
-"""The most seconds that a search goes on while machines of a pool measure, before their results are
-taken.
-"""
 
-
-@define(repr=False)
-class Study(ShowsCard):
+@define(repr=False, kw_only=True)
+class Study(AskedStudy, ShowsCard):
     """The tuning of one pipeline at one size on one machine. A context manager.
 
     Every trial is in the store before it is measured, and its result right after. So a study may
@@ -77,6 +62,7 @@ class Study(ShowsCard):
         strategy: what proposes schedules.
         seed: the seed of random choices.
         opening: the search that proposes the first schedules; None once it is over.
+        proposing: how many seconds the strategy has taken for its proposals in this process.
         was_interrupted: whether Ctrl-C ended the last :meth:`run`.
 
     >>> with Study.open(TuningStore.open("tuning.sqlite"), space) as study:
@@ -84,17 +70,8 @@ class Study(ShowsCard):
     ...     print(study.best)
     """
 
-    space: ScheduleSpace
-    store: TuningStore
-    id: int
     reference: Schedule
-    model: CostModel = field(repr=False)
-    strategy: TuningStrategy
-    seed: int
-    _trials: TrialLog = field(repr=False)
-    opening: OpeningSearch | None = field(repr=False, default=None)
     was_interrupted: bool = field(init=False, default=False, repr=False)
-    _stand_in_ratio: float = field(repr=False, default=1.0)
 
     def __str__(self) -> str:
         return study_text(self)
@@ -193,41 +170,26 @@ class Study(ShowsCard):
             machine=machine,
             look=look,
         )
-        trials = opened.trials
         study = Study(
-            space,
-            store,
-            opened.id,
-            opened.beside,
-            opened.model,
-            opened.strategy,
-            seed,
-            trials,
-            opened.opening,
+            space=space,
+            store=store,
+            id=opened.id,
+            reference=opened.beside,
+            model=opened.model,
+            strategy=opened.strategy,
+            seed=seed,
+            trials=opened.trials,
+            opening=opened.opening,
             stand_in_ratio=opened.ratio,
         )
-        log.info("study %d of %s has %d trials", study.id, store.path, len(trials))
-        if not trials:
+        log.info("study %d of %s has %d trials", study.id, store.path, len(opened.trials))
+        if not opened.trials:
             study._propose(first_proposals(opened, store, space, start))
             if not isinstance(study.strategy, SearchingStrategy):
                 study._end_search()
             study.search(0.0)
         study._set_aside()
         return study
-
-    def _end_search(self) -> None:
-        if self.opening is not None:
-            self.opening.close()
-            self.opening = None
-
-    def _set_aside(self) -> None:
-        """Marks trials as crashed if the process that measured them ended again and again."""
-        for trial in self._trials.open(wanted=lambda attempts: attempts > ATTEMPTS):
-            reason = f"The process that tunes ended {trial.attempts} times while it was measured."
-            self.tell(trial, Measurement(trial.schedule, RunOutcome.CRASHED, reason))
-
-    def _propose(self, proposals: Sequence[Proposal]) -> None:
-        self._trials.add(self.store.propose(self.id, self.space.pipeline, proposals))
 
     @property
     def trusted(self) -> Schedule:
@@ -237,215 +199,6 @@ class Study(ShowsCard):
             EmptySpaceError: no simple schedule of the space is legal.
         """
         return find_trusted_schedule(self.space)
-
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        """All trials so far, in order."""
-        return tuple(self._trials)
-
-    def __iter__(self) -> Iterator[Trial]:
-        """The trials so far, in order, read as they are asked for."""
-        return iter(self._trials)
-
-    @property
-    def open_trials(self) -> tuple[Trial, ...]:
-        """The trials without a result."""
-        return self._trials.open()
-
-    @property
-    def pipeline(self) -> Pipeline:
-        """The pipeline."""
-        return self.space.pipeline
-
-    @property
-    def told(self) -> int:
-        """How many trials have a result."""
-        return self._trials.told
-
-    @property
-    def outcomes(self) -> dict[str, int]:
-        """How many trials ended in which way (:class:`RunOutcome`), the most frequent first."""
-        return self.store.outcomes(self.id)
-
-    def of_source(self, *sources: str) -> tuple[Trial, ...]:
-        """The trials of some sources (:attr:`Proposal.source`), such as ``start``."""
-        return self._trials.of_source(*sources)
-
-    @property
-    def best(self) -> Trial | None:
-        """The fastest trial; None as long as none has times."""
-        return self._trials.best
-
-    def ask(self, count: int = 1) -> list[Trial]:
-        """Trials to measure: first those that have no result yet. The strategy proposes a new
-        generation only after all results of the last one, so there may be fewer than ``count``.
-        If it proposes nothing more, the list is empty.
-
-        A trial whose measurement failed or ended the process comes after all others, and alone.
-        """
-        waiting = self._waiting(count)
-        if not waiting:
-            proposals = self._generation()
-            log.debug("study %d: %d more proposals", self.id, len(proposals))
-            self._propose(proposals)
-            waiting = self._waiting(count)
-        while not waiting and self.opening is not None and not self.opening.is_over:
-            self.search(TURN)
-            waiting = self._waiting(count)
-        return waiting
-
-    def _waiting(self, count: int) -> list[Trial]:
-        """Up to ``count`` open trials that nobody has begun. If there are none, one of those that
-        were begun least often.
-        """
-        fresh = self._trials.open(count, lambda attempts: attempts == 0)
-        apart = () if fresh else sorted(self._trials.open(), key=lambda one: one.attempts)[:1]
-        return list(fresh or apart)
-
-    def search(self, seconds: float) -> None:
-        """Lets the search of the study go on for that many seconds, keeps where it stops, and
-        proposes what it has found.
-        """
-        if self.opening is not None:
-            try:
-                self.opening.advance(seconds)
-            finally:
-                self.opening.keep(self.store, self.id)
-                self._propose(self.opening.proposals())
-
-    def ask_beyond(self, running: Set[int], count: int, *, may_propose: bool = True) -> list[Trial]:
-        """Trials to measure beside those that are being measured. Where the others are too few, the
-        strategy proposes more, though it does not know all results of its last generation. If no
-        machine works, what waits comes at once.
-
-        Args:
-            running: the numbers of the trials that are being measured.
-            count: how many trials are wanted; there may be fewer.
-            may_propose: whether the strategy may propose more.
-        """
-        waiting = self._trials.open_beyond(running, count)
-        if waiting and not running:
-            return list(waiting)  # no machine works: these first
-        if len(waiting) < count and may_propose:
-            self._propose(self._generation())
-            waiting = self._trials.open_beyond(running, count)
-        while len(waiting) < count and self.opening is not None and not self.opening.is_over:
-            self.search(BESIDE if running else TURN)
-            waiting = self._trials.open_beyond(running, count)
-            if running or waiting:
-                break  # first the results that came meanwhile
-        return list(waiting)
-
-    def _generation(self) -> list[Proposal]:
-        """The next proposals of the strategy.
-
-        Raises:
-            PluginError: it proposes something else.
-        """
-        of_strategy = (
-            self.strategy.changes
-            if isinstance(self.strategy, SearchingStrategy)
-            else self.strategy.generation
-        )
-        made: object = of_strategy(self.space, self.model, self._trials, self.seed)
-        if not isinstance(made, Sequence) or not all(isinstance(one, Proposal) for one in made):
-            raise PluginError(
-                f"Tuning strategy {type(self.strategy).__name__} proposes {shown_kind(made)}; "
-                "generation(space, model, trials, seed) must return a list of Proposals."
-            )
-        return list(made)
-
-    def tell(self, trial: Trial, result: Measurement) -> Trial:
-        """Keeps the result of a trial, and returns the trial with it.
-
-        Raises:
-            StoreError: the study has no such trial, or its result is known.
-        """
-        result = self._beside_reference(result)
-        return self._trials.tell(trial.number, self.store.tell(self.id, trial.number, result))
-
-    def _beside_reference(self, result: Measurement) -> Measurement:
-        """A measurement beside :attr:`reference`, as if beside the reference of the study."""
-        if self._stand_in_ratio == 1.0:
-            return result
-        beside = tuple(one / self._stand_in_ratio for one in result.reference_seconds)
-        return evolve(result, reference_seconds=beside)
-
-    def add_runs(self, trial: Trial, result: Measurement) -> Trial:
-        """Keeps further runs of a trial whose result is known, and returns the trial with them."""
-        known = self._trials.of_number(trial.number).result
-        if known is None:
-            return self.tell(trial, result)
-        result = self._beside_reference(result)
-        self.store.add_runs(self.id, trial.number, result)
-        return self._trials.tell(trial.number, known.with_runs_of(result))
-
-    def replace(self, trial: Trial, result: Measurement) -> Trial:
-        """Puts a failure in the place of the result of a trial: it has failed in a later run."""
-        return self._trials.tell(trial.number, self.store.replace(self.id, trial.number, result))
-
-    def note(self, trial: Trial, name: str, value: float) -> Trial:
-        """Keeps a number with a trial that has a result, such as the energy of its run or the error
-        of its output, and returns the trial with it. The lower the better, as for all objectives.
-
-        Raises:
-            ValueError: the value is not finite, the name is ``time``, or the trial has no result.
-            KeyError: the study has no such trial.
-        """
-        known = self._trials.of_number(trial.number)
-        if known.result is None or name == TIME or not math.isfinite(value):
-            raise ValueError(
-                f"Metric {name!r} of trial {trial.number} is {value}; note finite numbers of "
-                f"trials with a result, under another name than {TIME!r}."
-            )
-        metrics = tuple({**dict(known.result.metrics), name: float(value)}.items())
-        self.store.note(self.id, trial.number, metrics)
-        return self._trials.put(evolve(known, result=evolve(known.result, metrics=metrics)))
-
-    def pareto(self, *objectives: str) -> list[Trial]:
-        """The trials that no other one beats in all objectives, sorted by the first objective
-        (:func:`pareto_trials`).
-
-        Args:
-            objectives: names of objectives; by default ``time``, ``memory_bytes`` and
-                ``code_bytes``.
-
-        Raises:
-            ValueError: no trial with times has a value for one of them.
-        """
-        return pareto_trials(self.store, self.id, objectives or OBJECTIVES)
-
-    def begin(self, trials: Iterable[Trial]) -> None:
-        """Notes that trials are being measured. If this process ends before it tells their results,
-        the next one takes them apart.
-        """
-        begun = list(trials)
-        self.store.begin_trials(self.id, [one.number for one in begun])
-        for one in begun:
-            self._trials.put(evolve(one, attempts=one.attempts + 1))
-
-    def leave(self, numbers: Iterable[int]) -> None:
-        """Notes that trials stay open for a reason that is not theirs, such as the end of the
-        time.
-        """
-        left = list(numbers)
-        self.store.leave_trials(self.id, left)
-        for number in left:
-            one = self._trials.of_number(number)
-            self._trials.put(evolve(one, attempts=one.attempts - 1))
-
-    @property
-    def trial_log(self) -> TrialLog:
-        """The trials, with what is often asked of them."""
-        return self._trials
-
-    def trial(self, number: int) -> Trial:
-        """The trial with this number.
-
-        Raises:
-            KeyError: there is none.
-        """
-        return self._trials.of_number(number)
 
     def run(
         self,

@@ -1,18 +1,12 @@
-"""Tunes a pipeline in one call, and compiles the fastest schedule that is known."""
+"""Tunes a pipeline in one call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
-
-from attrs import evolve
 
 from spaces.backend.arguments import Array, Scalars
-from spaces.backend.compile import CompiledPipeline, compile_cpu
-from spaces.backend.compile_gpu import compile_gpu
-from spaces.backend.gpu_pipeline import GpuPipeline
 from spaces.backend.llvm.operators import FloatMode
 from spaces.backend.measuring.agreement import EXACT
 from spaces.backend.measuring.conditions import USUAL, RunConditions, check_conditions
@@ -23,14 +17,7 @@ from spaces.backend.measuring.over_dask import DaskMeasurer
 from spaces.backend.measuring.task import NO_METRICS
 from spaces.backend.measuring.tolerances import tolerance
 from spaces.constraints.devices.device import Device, GpuDevice, device
-from spaces.constraints.legality.verdict import CheckedSchedule
-from spaces.constraints.legality.verify import verify
 from spaces.cost.measurer import Measurer
-from spaces.cost.model import CostModel
-from spaces.cost.registry import default_model
-from spaces.enumerate.search.limits import Limits
-from spaces.enumerate.search.search import best, search
-from spaces.enumerate.space.further_sizes import as_sizes
 from spaces.enumerate.space.options import Options, default_options
 from spaces.enumerate.space.restrictions.restriction import Restriction
 from spaces.enumerate.space.schedule_space import ScheduleSpace
@@ -39,12 +26,9 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import Deadline
 from spaces.model.expressions.numbers import seconds_given
 from spaces.model.schedules.schedule import Schedule
-from spaces.tuning.fitted_models import load_model
-from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.store import TuningStore, default_store
 from spaces.tuning.strategy import TuningStrategy
 from spaces.tuning.study import Callback, Study
-from spaces.tuning.trial import Trial
 
 SEARCHING = 10.0
 """The most seconds in which a new study searches before it measures anything."""
@@ -137,7 +121,6 @@ def tune(
         pipeline, chosen, options or default_options(chosen), fixed, where=tuple(where)
     )
     opened = store if isinstance(store, TuningStore) else TuningStore.open(store or default_store())
-    model = model or default_model(chosen)
     deadline = Deadline.after(None if seconds is None else seconds_given("tune(seconds)", seconds))
     with ExitStack() as opened_here:
         pool: DaskMeasurer | None = None
@@ -161,113 +144,36 @@ def tune(
         )
         opened_here.enter_context(study)
         begin(study)
-        local = LocalMeasurer(
-            device=chosen,
-            reference=study.reference,
-            trusted=study.trusted,
-            inputs=inputs,
-            params=params,
-            threads=threads,
-            conditions=conditions,
-            metrics=metrics,
-            make=None if float_mode is FloatMode.STRICT else CPU_PROGRAMS[float_mode],
-            allowed=EXACT if float_mode is FloatMode.STRICT else tolerance(pipeline),
-        )
+        local = _measure_here(study, inputs, params, threads, float_mode, conditions, metrics)
         if pool is not None:
             pool.local = local
-        elif measurer is None:
+        if measurer is None:
             measurer = opened_here.enter_context(local)
-        assert measurer is not None  # one of the three ways above gave one
         left = None if seconds is None else deadline.left
         study.run(measurer, seconds=left, trials=trials, callbacks=callbacks, phase=phase)
     return study
 
 
-def best_known(
-    store: TuningStore,
-    pipeline: Pipeline,
-    target: Device,
-    *,
-    exact: bool = True,
-    threads: int | None = None,
-    float_mode: FloatMode = FloatMode.STRICT,
-    conditions: RunConditions = USUAL,
-) -> tuple[int, Trial] | None:
-    """The fastest schedule that a store has for a pipeline on a device, and the number of its
-    study; None if it has no legal one. All studies of this processor at the estimates compete, with
-    that many threads, in this float mode and under these conditions, as
-    :func:`list_known_schedules` compares them. Results at other sizes come next, then those of
-    other threads, float modes or conditions, then those of other processors. Unless ``exact`` is
-    false, schedules that round floats in another order do not count.
-    """
-    known = list_known_schedules(store, pipeline, target, threads, float_mode, conditions)
-    for study, trial in known:
-        is_here = store.device_of(study) == target.name
-        if is_here and verify(pipeline, trial.schedule, target, exact=exact):
-            return study, trial
-    return None
-
-
-def compile_best(
-    pipeline: Pipeline,
-    sizes: Mapping[Any, Any] | None = None,
-    *,
-    target: Device | None = None,
-    store: TuningStore | str | Path | None = None,
-    seconds: float | None = None,
-    exact: bool = True,
-    threads: int | None = None,
-    float_mode: FloatMode = FloatMode.STRICT,
-    conditions: RunConditions = USUAL,
-) -> CompiledPipeline | GpuPipeline:
-    """Compiles the fastest schedule that the store has for a pipeline. If it has none, compiles one
-    that a search by the cost model finds.
-
-    Args:
-        pipeline: the pipeline.
-        sizes: the sizes that it will run at, as ``pipeline(..., estimates=...)`` takes them; its
-            estimates if left out.
-        target: the device; by default the CPU of this machine.
-        store: a store or its file; by default :func:`default_store`.
-        seconds: the time limit of the search, which it uses to improve its result; without one it
-            ends after a quick search (:class:`Improving`).
-        exact: whether schedules that round floats in another order do not count.
-        threads: how many threads run parallel loops on a CPU; None for one on each core.
-        float_mode: the float mode of code for a CPU.
-        conditions: the conditions of timed runs whose results come first.
-
-    Raises:
-        EmptySpaceError: the store has no schedule, and no schedule that is found is legal.
-        StoreError: the file is no store.
-    """
-    chosen = target or device("cpu")
-    if sizes is not None:
-        (estimates,) = as_sizes([sizes])
-        pipeline = evolve(pipeline, estimates=estimates)
-    opened = store if isinstance(store, TuningStore) else TuningStore.read(store or default_store())
-    known = best_known(
-        opened,
-        pipeline,
-        chosen,
-        exact=exact,
+def _measure_here(
+    study: Study,
+    inputs: Mapping[str, Array] | None,
+    params: Scalars | None,
+    threads: int | None,
+    float_mode: FloatMode,
+    conditions: RunConditions,
+    metrics: Mapping[str, Metric],
+) -> LocalMeasurer:
+    """What measures the trials of a study on one machine, in its own processes."""
+    is_strict = float_mode is FloatMode.STRICT
+    return LocalMeasurer(
+        device=study.space.device,
+        reference=study.reference,
+        trusted=study.trusted,
+        inputs=inputs,
+        params=params,
         threads=threads,
-        float_mode=float_mode,
         conditions=conditions,
+        metrics=metrics,
+        make=None if is_strict else CPU_PROGRAMS[float_mode],
+        allowed=EXACT if is_strict else tolerance(study.pipeline),
     )
-    model = load_model(default_model(chosen), chosen, opened)
-    if known is None:
-        space = ScheduleSpace(pipeline, chosen, evolve(default_options(chosen), exact=exact))
-        schedule = _search_schedule(space, model, seconds)
-    else:
-        schedule = known[1].schedule
-    verdict = verify(pipeline, schedule, chosen)
-    assert isinstance(verdict, CheckedSchedule)  # both ways give legal schedules alone
-    if isinstance(chosen, GpuDevice):
-        return compile_gpu(verdict)
-    return compile_cpu(verdict, threads=threads, float_mode=float_mode)
-
-
-def _search_schedule(space: ScheduleSpace, model: CostModel, seconds: float | None) -> Schedule:
-    """The schedule that the cost model likes best."""
-    found = search(space, model, limits=Limits(seconds=seconds))
-    return best(found).best[0].schedule

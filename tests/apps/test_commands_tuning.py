@@ -81,13 +81,42 @@ def test_a_study_is_summed_up_and_goes_on(own, tmp_path):
     path = tmp_path / "new.sqlite"
     arguments = ("tune", own, "--options", "small", "--store", path)
     out, _ = spaces(*arguments, "--trials", "3")
-    assert out.splitlines()[-2:] == ["3 trials: 3 correct.", f"Everything is in {path}, study 1."]
-    assert "reference" in out
+    assert out.splitlines()[-3:] == [
+        "3 trials: 3 correct.",
+        f"Everything is in {path}, study 1.",
+        f"The same command goes on; spaces best {own} --store {path} shows the fastest schedule.",
+    ]
+    assert "Trial 0, the fastest one:" in out
+    assert "Disturbed" not in out
     again = json.loads(spaces(*arguments, "--trials", "5", "--json")[0])
     assert (again["study"], again["trials"], again["correct"]) == (1, 5, 5)
     assert again["best"]["ratio"] > 0
     same = json.loads(spaces(*arguments, "--trials", "5", "--json")[0])
     assert same == again
+
+
+class Broken:
+    """No schedule works."""
+
+    def measure(self, pipeline, schedules):
+        return [Measurement(one, RunOutcome.CRASHED, "It ended.") for one in schedules]
+
+
+def test_a_study_without_times_says_so(own, tmp_path, monkeypatch):
+    monkeypatch.setattr(tune, "tune_pipeline", partial(tune.tune_pipeline, measurer=Broken()))
+    arguments = ("tune", own, "--options", "small", "--store", tmp_path / "b.sqlite")
+    out, _ = spaces(*arguments, "--trials", "2")
+    lines = out.splitlines()
+    assert lines[0] == "2 trials: 2 crashed."
+    assert lines[-1] == "No schedule has a time yet. The same command goes on; give it more time."
+
+
+@pytest.mark.usefixtures("_without_a_clock")
+def test_a_summary_names_the_options_that_find_the_best(own, tmp_path):
+    path = tmp_path / "inexact.sqlite"
+    arguments = ("tune", own, "--options", "small", "--store", path, "--inexact")
+    out, _ = spaces(*arguments, "--trials", "2")
+    assert f"spaces best {own} --inexact --store {path} shows" in out.splitlines()[-1]
 
 
 @pytest.mark.usefixtures("_without_a_clock")
@@ -298,7 +327,7 @@ def test_in_a_pipe_a_line_every_few_seconds(own, tmp_path, monkeypatch):
     _, err = spaces(*arguments, "--trials", "2")
     lines = err.splitlines()
     assert any("now: searching; time left: " in one for one in lines)
-    assert any("now: measuring 0, 1; time left: " in one for one in lines)
+    assert any("now: measuring trials 0, 1; time left: " in one for one in lines)
     assert "trials: 2 (2 correct); fastest: trial " in lines[-1]
     assert "reference: " in lines[-1]
     _, err = spaces(*arguments, "--trials", "3")

@@ -22,7 +22,7 @@ from spaces.cost.model import CostModel
 from spaces.enumerate.search.board import REMEMBERED, Board
 from spaces.enumerate.search.companions import WORTH, choose_companions
 from spaces.enumerate.search.events import Found
-from spaces.enumerate.search.fastest_together import choose_together
+from spaces.enumerate.search.fastest_together import choose_faster, choose_together, draw_times
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.search.search import best, search
@@ -64,6 +64,16 @@ def _expected_least(prices: Sequence[PriceParts], second: int) -> float:
 
 
 shares = st.dictionaries(st.sampled_from([A, B, C]), st.floats(1, 9), min_size=1)
+
+
+def test_beside_a_known_time_those_are_chosen_that_may_be_faster() -> None:
+    """Of two twins one is worth a run; what is surely slower comes last."""
+    logs = np.log([0.89, 0.9, 1.0, 3.0])
+    alike = np.array([[1.0, 0.999, 0, 0], [0.999, 1.0, 0, 0], [0, 0, 1.0, 0], [0, 0, 0, 1e-6]])
+    times = draw_times(logs, 0.01 * alike)
+    assert choose_faster(times, 0.0, 2) == [0, 2]
+    assert choose_faster(times, 0.0, 9) == [0, 2, 1, 3]
+    assert choose_faster(times, math.log(0.5), 0) == []
 
 
 @given(st.lists(shares, min_size=2, max_size=6), st.lists(st.floats(1, 2), min_size=6, max_size=6))

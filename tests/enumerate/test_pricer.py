@@ -52,6 +52,14 @@ def test_only_the_pricer_makes_batches_and_asks_models(names: str) -> None:
     assert found == KNOWN_TO[names]
 
 
+def test_searches_and_tuning_ask_the_pricer_what_is_legal() -> None:
+    """Masks of spaces are for counting and listing."""
+    folder = Path(spaces.__file__).parent
+    files = [*(folder / "enumerate" / "search").rglob("*.py"), *(folder / "tuning").rglob("*.py")]
+    asking = {file.stem for file in files if re.search(r"\bspace\.legal\(", file.read_text())}
+    assert not asking
+
+
 @given(
     st.sampled_from([blur, chain, row_sums]),
     st.sampled_from([FOUR_CORES, SM_80]),
@@ -76,6 +84,23 @@ def test_a_finite_cost_is_that_of_a_legal_schedule(make, device, number, chosen)
     if cheapest is not None:
         assert pricer.find_cheapest_below(structure, cheapest.cost) == cheapest
         assert pricer.find_cheapest_below(structure, cheapest.cost * (1 - 1e-9)) is None
+
+
+@given(st.integers(0, 19), st.integers(0, 3), st.randoms(use_true_random=False))
+def test_the_legal_choices_come_in_the_order_of_their_costs(number, dear, chosen) -> None:
+    """Of some costs, a few of which are infinite. With the restrictions, few choices are legal."""
+    pricer = restricted_blur(16)
+    structure = next(islice(pricer.space.structures(), number, None))
+    drawn = [chosen.choice((1.0, 2.0, 2.5, np.inf)) for _ in range(structure.size)]
+    drawn[:dear] = [np.inf] * min(dear, len(drawn))
+    wanted = [
+        (cost, index)
+        for index, cost in enumerate(drawn)
+        if cost < np.inf and pricer.space.verdict(structure.at(index))
+    ]
+    costs = np.reshape(drawn, structure.shape)
+    assert list(pricer.order_legal(structure, costs)) == [index for _, index in sorted(wanted)]
+    assert pricer.board.legal == 0
 
 
 @pytest.mark.parametrize(("device", "lanes"), [(FOUR_CORES, 16), (SM_80, 1)])

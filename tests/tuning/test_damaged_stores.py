@@ -14,7 +14,7 @@ import pytest
 
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.model.writing.text import parse_schedule
-from spaces.tuning import connecting
+from spaces.tuning import store_connections
 from spaces.tuning.damage import find_damage
 from spaces.tuning.leases import renew_lease
 from spaces.tuning.runner import LEASE, Runner
@@ -234,7 +234,7 @@ def test_a_folder_that_cannot_be_made_gets_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_locked_gets_a_sentence(path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(connecting, "WAITING", 0.01)
+    monkeypatch.setattr(store_connections, "WAITING", 0.01)
     with TuningStore.open(path) as store, sqlite3.connect(path) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match=r"Another process has been writing .*tuning\.sqlite"):

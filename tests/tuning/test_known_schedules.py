@@ -18,11 +18,11 @@ from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
+from spaces.tuning.best_known import best_known, compile_best
 from spaces.tuning.identity import this_machine
 from spaces.tuning.known_schedules import list_known_schedules
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import Study
-from spaces.tuning.tune import best_known, compile_best
 from tests.enumerate.pipelines import blur
 from tests.tuning.fakes import QUICK
 

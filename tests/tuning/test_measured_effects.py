@@ -104,10 +104,14 @@ def test_slow_schedules_do_not_say_how_slow_they_are() -> None:
     assert hundred.expect(form_of(drawn()[3]), 1.0) == pytest.approx(slower)
 
 
-def test_changes_avoid_what_was_slow_though_the_model_likes_it() -> None:
-    """Of the schedules that are measured and changed, some split rows twice."""
+@pytest.mark.parametrize("knows_errors", [True, False])
+def test_changes_avoid_what_was_slow_though_the_model_likes_it(knows_errors: bool) -> None:
+    """Of the schedules that are measured and changed, some split rows twice. A model may know how
+    far its prices are wrong, or give nothing but costs.
+    """
     strategy = Evolving(parents=12, pool=18, size=4, surprises=0, numbers=2, likely=1)
-    model = cost_model("reuse", SPACE.device)
+    reuse = cost_model("reuse", SPACE.device)
+    model = reuse if knows_errors else cost_model(reuse.cost, SPACE.device)
 
     pricer = Pricer.of(SPACE, model, Limits())
 
@@ -122,5 +126,5 @@ def test_changes_avoid_what_was_slow_though_the_model_likes_it() -> None:
         assert len(changes) == 4
         return sum(is_tiled(one.schedule) for one in changes)
 
-    assert tiled(1.9) == 0
-    assert tiled(1 / 1.9) == 4
+    avoided, liked = tiled(1.9), tiled(1 / 1.9)
+    assert (avoided, liked) == (0, 4) if not knows_errors else avoided < liked

@@ -6,10 +6,11 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from spaces.cost.measurer import Measurement, RunOutcome
 from spaces.cost.model import CostModel
@@ -24,12 +25,13 @@ from spaces.model.schedules.schedule import Schedule
 from spaces.tuning.identity import schedule_digest
 from spaces.tuning.opening_search import OpeningSearch
 from spaces.tuning.retries import ATTEMPTS, is_transient
+from spaces.tuning.running import name_trials
 from spaces.tuning.search_counts import SearchCounts
 from spaces.tuning.sources import REFERENCE
 from spaces.tuning.store import TuningStore
 from spaces.tuning.study import Study
 from spaces.tuning.top_ranked import SEARCH, TopRanked
-from spaces.tuning.trial import Trial
+from spaces.tuning.trial import Proposal, Trial
 from tests.tuning.fakes import QUICK, SPACE, FakeMeasurer
 
 KILLED = "Its process ended with signal SIGKILL."
@@ -125,6 +127,20 @@ def test_the_incumbent_takes_part_in_each_batch_and_the_reference_in_each_run(
         study.run(measurer, trials=12, batch=3)
         again = [one for one in measurer.batches[first] if one in asked]
         assert digest_of(study.trials[0]) in again
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ([6], "trial 6"),
+        ([0, 1], "trials 0, 1"),
+        ([0, 1, 2], "trials 0 to 2"),
+        ([7, 3, 4], "trials 7, 3, 4"),
+    ],
+)
+def test_what_is_measured_is_told_in_words(numbers: list[int], said: str) -> None:
+    proposal = Proposal(next(iter(SPACE)), "drawn")
+    assert name_trials([Trial(one, proposal) for one in numbers]) == said
 
 
 def test_finalists_are_measured_again_together(store: TuningStore) -> None:
@@ -374,6 +390,38 @@ def test_changes_from_a_schedule_make_it_cheaper() -> None:
     alone = best(search(SPACE, "reuse", ImprovingFrom(start=start), Limits(structures=1)))
     assert found.best[0].cost < alone.best[0].cost
     assert found.best[0].cost <= first.best[0].cost
+
+
+@frozen(kw_only=True)
+class Pondering(TopRanked):
+    """Takes a fifth of a second for each proposal, beside a search that does not end."""
+
+    def changes(
+        self, space: ScheduleSpace, model: CostModel, trials: Sequence[Trial], seed: int
+    ) -> list[Proposal]:
+        time.sleep(0.2)
+        return [Proposal(drawn_schedules()[len(trials)], "pondered", 1.0)]
+
+
+@cache
+def drawn_schedules() -> list[Schedule]:
+    return SPACE.sample(20, seed=1)
+
+
+def test_a_search_waits_while_proposals_take_more_than_their_share(store: TuningStore) -> None:
+    """Of a run of a second it might take 0.2 s; the proposals take far more than that."""
+    drawn_schedules()
+    with opened(store, strategy=Pondering(found=4, strategy=endless), searching=0.05) as study:
+        opening = study.opening
+        assert isinstance(opening, OpeningSearch)
+        while len(study.trials) < 2:
+            study.search(0.02)
+        waiting = len(study.open_trials)
+        before = opening.seconds
+        study.run(FakeMeasurer(), trials=waiting + 5, batch=1)
+        assert len(study.of_source("pondered")) >= 5
+        assert study.proposing > 1.0
+        assert opening.seconds - before < 0.1
 
 
 def test_at_most_a_fifth_of_a_run_is_search(store: TuningStore) -> None:

@@ -25,8 +25,9 @@ from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.pipeline import Estimate
 from spaces.model.writing.text import parse_schedule
-from spaces.tuning.evolving import CHANGE, Evolving
+from spaces.tuning.evolving import Evolving
 from spaces.tuning.first_trials import find_trusted_schedule
+from spaces.tuning.promising_changes import CHANGE
 from spaces.tuning.schema import StoreError
 from spaces.tuning.sources import KEPT, REFERENCE, START
 from spaces.tuning.store import TuningStore

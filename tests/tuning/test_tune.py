@@ -15,9 +15,10 @@ from spaces.backend.measuring.task import MeasuringLimits
 from spaces.constraints.devices.device import device
 from spaces.enumerate.space.options import Options
 from spaces.model.writing.text import parse_schedule
+from spaces.tuning.best_known import best_known, compile_best
 from spaces.tuning.schema import StoreError
 from spaces.tuning.store import TuningStore, default_store
-from spaces.tuning.tune import best_known, compile_best, tune
+from spaces.tuning.tune import tune
 from tests.backend.measuring import saboteurs
 from tests.enumerate.pipelines import blur, copied
 from tests.tuning.fakes import QUICK, FakeMeasurer

@@ -35,8 +35,8 @@ def choose_together(
         alike: which two schedules must not both be chosen.
     """
     logs = np.log([sum(parts.values()) for parts in prices])
+    times = draw_times(logs, errors.covariance(prices))
     free = np.ones(len(prices), dtype=np.bool_)
-    times = _draw_times(logs, errors.covariance(prices))
     least, chosen = np.full(DRAWS, np.inf), list[int]()
     best = 0
     while len(chosen) < places and free.any():
@@ -45,13 +45,44 @@ def choose_together(
         if alike is not None:
             free &= ~alike[best]
         least = np.minimum(least, times[:, best])
-        gains = np.maximum(least[:, None] - times, 0.0).mean(axis=0)
-        best = int(np.argmax(np.where(free, gains, -np.inf)))
+        best = _gain_most(times, least, free)
     return chosen
 
 
-def _draw_times(logs: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithms of times, a row for each draw."""
+def choose_faster(times: NDArray[np.float64], least: float, places: int) -> list[int]:
+    """The places of the chosen ones among some schedules, in the order of the choice, where the
+    time of the fastest schedule so far is known.
+
+    Args:
+        times: logarithms of their times, a row for each draw.
+        least: the logarithm of the time of the fastest one so far.
+        places: how many to choose, at most.
+    """
+    free = np.ones(times.shape[1], dtype=np.bool_)
+    lowest, chosen = np.full(len(times), least), list[int]()
+    while len(chosen) < places and free.any():
+        best = _gain_most(times, lowest, free)
+        chosen.append(best)
+        free[best] = False
+        lowest = np.minimum(lowest, times[:, best])
+    return chosen
+
+
+def draw_times(logs: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithms of times, a row for each draw, always the same ones.
+
+    Args:
+        logs: their expected values.
+        covariance: how they vary together.
+    """
     normal = np.random.default_rng(0).standard_normal((DRAWS, len(logs)))
     drawn: NDArray[np.float64] = logs + normal @ np.linalg.cholesky(covariance).T
     return drawn
+
+
+def _gain_most(
+    times: NDArray[np.float64], least: NDArray[np.float64], free: NDArray[np.bool_]
+) -> int:
+    """The free one that lowers the least time most, in the mean of all draws."""
+    gains = np.maximum(least[:, None] - times, 0.0).mean(axis=0)
+    return int(np.argmax(np.where(free, gains, -np.inf)))

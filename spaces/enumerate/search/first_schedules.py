@@ -23,7 +23,6 @@ from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.topics.orders import OrderTopic
 from spaces.enumerate.space.process.topics.placing import PlaceTopic
-from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.inlined import live_functions
 from spaces.model.deadline import NO_DEADLINE, OutOfTime, ask_clock
 from spaces.model.schedules.parameters import bind
@@ -163,19 +162,19 @@ def _legal_choices(pricer: Pricer) -> Iterator[tuple[Schedule, dict[str, int]]]:
             return
         yield structure, numbers
     if not board.has_schedule:
-        yield from _with_other_numbers(patterns.space)
+        yield from _with_other_numbers(patterns)
 
 
-def _with_other_numbers(space: ScheduleSpace) -> Iterator[tuple[Schedule, dict[str, int]]]:
+def _with_other_numbers(pricer: Pricer) -> Iterator[tuple[Schedule, dict[str, int]]]:
     """A legal one of the first schedules, with other numbers than its choice has. None if none of
     their structures has legal numbers among the first ones of its lattice.
     """
     for choice in UNIFORM_CHOICES[: len(UNIFORM_CHOICES) // 2]:
-        structure = structure_of(_open_factors(space.start(), choice).state)
+        structure = structure_of(_open_factors(pricer.space.start(), choice).state)
         part = next(structure.parts())
-        legal = np.flatnonzero(space.legal(part))
-        if legal.size:
-            yield structure.schedule, {**part.fixed, **part.numbers(int(legal[0]))}
+        first = next(pricer.order_legal(part, np.zeros(part.shape)), None)
+        if first is not None:
+            yield structure.schedule, {**part.fixed, **part.numbers(first)}
             return
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spaces.constraints.devices.device import GpuDevice
 from spaces.cost.batch import Batch
-from spaces.cost.errors import PriceParts
+from spaces.cost.errors import PartName, PriceParts
 from spaces.cost.lattice import lattice_costs
 from spaces.cost.model import AdditiveModel, CostModel, FunctionModel, PartedModel
 from spaces.cost.price import read_parts
@@ -32,6 +32,7 @@ from spaces.features.extraction import FeatureMemo
 from spaces.features.features import Features
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.formulas.regions import UnboundedError
+from spaces.model.formulas.symbolic import as_array
 from spaces.model.memo import Memo
 from spaces.model.nest.splits import OrderError
 from spaces.model.schedules.levels import LevelError
@@ -180,6 +181,25 @@ class Pricer:
         self.board.legal += bool(np.isfinite(kept).any())
         return kept
 
+    def order_legal(self, structure: Structure, costs: NDArray[np.float64]) -> Iterator[int]:
+        """The legal choices of a structure that have a finite cost, by their index in the flattened
+        lattice: the cheapest first, of equal ones the first. Predicates are asked about a choice
+        when it is asked for. The funnel does not count them.
+
+        Args:
+            structure: the candidate.
+            costs: the costs of its choices, legal or not.
+        """
+        if not np.isfinite(costs).any():
+            return
+        restricted = self.space.restricted
+        costs = np.where(self.find_legal(structure), costs, np.inf)
+        for index in map(int, np.argsort(costs, axis=None, kind="stable")):
+            if not np.isfinite(costs.flat[index]):
+                return
+            if not restricted.predicates or restricted.allows(structure.at(index)):
+                yield index
+
     def find_cheapest(self, structure: Structure) -> Found | None:
         """The cheapest legal choice of a structure; None if it has no legal choice.
 
@@ -239,6 +259,21 @@ class Pricer:
         """The parts of the price of a schedule with a loop nest."""
         batch = Batch.of(self.space.pipeline, schedule, memo=self.memo)
         return read_parts(model, batch.features)
+
+    def read_choice_parts(
+        self, model: PartedModel, structure: Structure
+    ) -> dict[PartName, NDArray[np.float64]]:
+        """The parts of the prices of all choices of a structure, each in the shape of its lattice;
+        none if it has no loop nest. The funnel does not count them.
+        """
+        features = self.read_features(structure)
+        if features is None:
+            return {}
+        return {
+            (func, stage, what): np.broadcast_to(as_array(cost), structure.shape)
+            for (func, stage), costs in model.parts(features).items()
+            for what, cost in costs.items()
+        }
 
     def bound_cost(self, partial: PartialSchedule) -> float:
         """A lower bound of the cost of all completions of a partial schedule; minus infinity if the

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from spaces.tuning.learning.examples import Examples
-from spaces.tuning.learning.judging import HeldOut, medians
+from spaces.tuning.learning.held_out import HeldOut, medians
 from spaces.tuning.learning.training import Trained, Training
 
 

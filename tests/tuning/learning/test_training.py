@@ -17,7 +17,7 @@ from spaces.tuning.learning.examples import (
     read_measurements,
 )
 from spaces.tuning.learning.gradients import log_costs, loss_and_slopes
-from spaces.tuning.learning.judging import judge, leave_one_out, regret
+from spaces.tuning.learning.held_out import judge, leave_one_out, regret
 from spaces.tuning.learning.losses import LOSSES
 from spaces.tuning.learning.training import Training, start_network, train
 from tests.cost.learned.networks import measured, random_network

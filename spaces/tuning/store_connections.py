@@ -1,4 +1,4 @@
-"""Opens the file of a store, to write or only to read, and names it in all errors."""
+"""Connections to the file of a store, to write or only to read, and errors that name it."""
 
 from __future__ import annotations
 
