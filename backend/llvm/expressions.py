@@ -27,7 +27,7 @@ from spaces.backend.ir.vectors import (
     Shuffle,
     VectorReduce,
 )
-from spaces.backend.llvm.exact import exactly
+from spaces.backend.llvm.exact import ExactConditions
 from spaces.backend.llvm.float_ranges import UNKNOWN, float_range
 from spaces.backend.llvm.indices import IndexTerm, lane_terms, scaled, step_of, terms_of
 from spaces.backend.llvm.instructions import instruction
@@ -138,7 +138,7 @@ class Expressions:
         if not isinstance(expr, Op) or expr.type.lanes > 1:
             return self.value(expr)
         if self._is_fixed(expr) and not expr.has_floats:
-            return exactly(expr, self.variables, self.entry.operators)
+            return self._exact.emit(expr)
         if expr.name in LOGIC or (expr.name == "select" and expr.type.is_bool):
             parts = [self.condition(a) for a in expr.args]
             return self.here.operators.op(expr.name, expr.type, (expr.type,), parts)
@@ -351,6 +351,11 @@ class Expressions:
             return memory.load_masked(node.buffer, address, node.type, step, mask)
         addresses = self._lane_addresses(node.buffer, node.index)
         return memory.load_lanes(node.buffer, node.type, addresses, (mask, self._zeros))
+
+    @cached_property
+    def _exact(self) -> ExactConditions:
+        """The conditions that never vary."""
+        return ExactConditions(self.entry.operators, self.variables)
 
     @cached_property
     def _zeros(self) -> Value:
