@@ -54,6 +54,9 @@ Key: TypeAlias = tuple[Expr, Form]
 _WIDEST = 8
 """The bytes of the widest element."""
 
+_NOWHERE = -1
+"""The depth of what varies nowhere in the function."""
+
 _INDEX_OPERATORS = ("add", "sub", "mul", "div", "mod", "min", "max", "select")
 _NOTHING: frozenset[str] = frozenset()
 _WITHOUT_OVERFLOW = {"add": "add", "sub": "sub", "mul": "mul"}
@@ -88,6 +91,8 @@ class Expressions:
     types: Mapping[str, Type]
     coordinates: frozenset[Expr] = frozenset()
     _fixed_names: frozenset[str] = field(init=False)
+    _depths: dict[str, int] = field(init=False, factory=dict)
+    """For each variable of a loop, how many loops are around its body."""
     _scopes: list[dict[Key, Value]] = field(init=False)
     _read: dict[Key, Value] = field(init=False, factory=dict)
     _readers: dict[str, list[Key]] = field(init=False, factory=dict)
@@ -112,6 +117,21 @@ class Expressions:
         self._scopes.pop()
         self._addresses.pop()
         self.forget_memory()
+
+    @contextmanager
+    def inside(self, name: str, index: Value) -> Iterator[None]:
+        """The body of a loop over the variable ``name``: a part of the function, like
+        :meth:`scope`.
+        """
+        outside = self.variables.get(name), self._depths.get(name)
+        self.variables[name], self._depths[name] = index, 1 + max(self._depths.values(), default=0)
+        with self.scope():
+            yield
+        for known, before in zip((self.variables, self._depths), outside, strict=True):
+            if before is None:
+                del known[name]
+            else:
+                known[name] = before
 
     def forget_memory(self) -> None:
         """Forgets all values read from memory: the next statement reads them again."""
@@ -426,20 +446,23 @@ class Expressions:
 
     def _moved(self, buffer: str, terms: list[IndexTerm]) -> Value:
         """A buffer's address moved by terms. Terms that never vary come first and move it once, at
-        the function's start. Numbers come last, so that they fold into the access.
+        the function's start. Then come those of outer loops, and last those of the innermost one:
+        LLVM moves an address out of the loops in which it does not vary, but does not reorder the
+        sums. Numbers fold into the access.
         """
-        fixed: list[IndexTerm] = []
-        moving: list[IndexTerm] = []
+        moving: dict[int, list[IndexTerm]] = {}
         number = 0
         for sign, term in terms:
             if isinstance(term, Const):
                 number += sign * int(term.value)
             else:
-                (fixed if self._is_fixed(term) else moving).append((sign, term))
+                moving.setdefault(self._depth(term), []).append((sign, term))
         type, at_entry = self.types[buffer], buffer in self._entry_buffers
         point = self.entry if at_entry else self.here
+        fixed = moving.pop(_NOWHERE, [])
         address = self._offset(self.buffers[buffer], fixed, type, point, at_entry)
-        address = self._offset(address, moving, type, self.here, False)
+        for depth in sorted(moving):
+            address = self._offset(address, moving[depth], type, self.here, False)
         if number == 0:
             return address
         key = (address, number)
@@ -448,6 +471,16 @@ class Expressions:
                 return known[key]
         found = self._addresses[-1][key] = self.here.memory.address(address, i64(number), type)
         return found
+
+    def _depth(self, term: Expr) -> int:
+        """How many loops are around the innermost one in which a term varies. Nothing moves what
+        memory holds.
+        """
+        if self._is_fixed(term):
+            return _NOWHERE
+        if term.loads:
+            return len(self._depths) + 1
+        return max((self._depths.get(name, 0) for name in term.names), default=0)
 
     def _offset(
         self, base: Value, terms: list[IndexTerm], type: Type, point: InsertionPoint, at_entry: bool
