@@ -390,7 +390,11 @@ class Expressions:
         return local_bytes(self.entry.builder, _WIDEST)
 
     def _lane_addresses(self, buffer: str, index: Expr) -> Callable[[int], Value]:
-        """The address of each lane; terms that all lanes share move the pointer once."""
+        """The address of each lane; terms that all lanes share move the pointer once, except for
+        numbers, which fold into the accesses. LLVM takes a pointer moved by a number out of the
+        loop and brings the number back into each access, in a time that grows with the square of
+        the accesses.
+        """
         memory, build, type = self.here.memory, self.here.builder, self.types[buffer]
         step = step_of(index)
         if isinstance(index, Ramp) and step is not None:
@@ -401,9 +405,15 @@ class Expressions:
             count, picks = index.parts[0].type.lanes, index.picks
             return lambda lane: parts[picks[lane] // count](picks[lane] % count)
         shared, varying = lane_terms(index)
-        base = self._moved(buffer, shared)
         if not varying:
+            base = self._moved(buffer, shared)
             return lambda lane: base
+        base, number = self._moved_but_number(buffer, shared)
+
+        def at(place: Value) -> Value:
+            lane = memory.address(base, place, type)
+            return memory.address(lane, i64(number), type) if number else lane
+
         total: Value | None = None
         products: list[tuple[int, Value, Value]] = []
         for sign, term in varying:
@@ -415,14 +425,14 @@ class Expressions:
                 total = (build.add if sign > 0 else build.sub)(total, self.value(part))
         if len(products) + (total is not None) > 1:
             places = self._wide_places(total, products)
-            return lambda lane: memory.address(base, build.extract_element(places, i32(lane)), type)
+            return lambda lane: at(build.extract_element(places, i32(lane)))
 
         def address(lane: int) -> Value:
             if total is not None:
-                return memory.address(base, memory.widen_lane(total, lane), type)
+                return at(memory.widen_lane(total, lane))
             ((sign, part, scale),) = products
             place = build.mul(memory.widen_lane(part, lane), scale, flags=["nsw"])
-            return memory.address(base, place if sign > 0 else build.neg(place), type)
+            return at(place if sign > 0 else build.neg(place))
 
         return address
 
@@ -445,10 +455,26 @@ class Expressions:
         return self._moved(buffer, terms_of(index))
 
     def _moved(self, buffer: str, terms: list[IndexTerm]) -> Value:
-        """A buffer's address moved by terms. Terms that never vary come first and move it once, at
-        the function's start. Then come those of outer loops, and last those of the innermost one:
-        LLVM moves an address out of the loops in which it does not vary, but does not reorder the
-        sums. Numbers fold into the access.
+        """A buffer's address moved by terms. Numbers come last, so that they fold into the
+        access.
+        """
+        address, number = self._moved_but_number(buffer, terms)
+        if number == 0:
+            return address
+        key = (address, number)
+        for known in self._addresses:
+            if key in known:
+                return known[key]
+        found = self.here.memory.address(address, i64(number), self.types[buffer])
+        self._addresses[-1][key] = found
+        return found
+
+    def _moved_but_number(self, buffer: str, terms: list[IndexTerm]) -> tuple[Value, int]:
+        """A buffer's address moved by the terms that are no numbers, and the sum of the numbers.
+
+        Terms that never vary come first and move it once, at the function's start. Then come those
+        of outer loops, and last those of the innermost one: LLVM moves an address out of the loops
+        in which it does not vary, but does not reorder the sums.
         """
         moving: dict[int, list[IndexTerm]] = {}
         number = 0
@@ -463,14 +489,7 @@ class Expressions:
         address = self._offset(self.buffers[buffer], fixed, type, point, at_entry)
         for depth in sorted(moving):
             address = self._offset(address, moving[depth], type, self.here, False)
-        if number == 0:
-            return address
-        key = (address, number)
-        for known in self._addresses:
-            if key in known:
-                return known[key]
-        found = self._addresses[-1][key] = self.here.memory.address(address, i64(number), type)
-        return found
+        return address, number
 
     def _depth(self, term: Expr) -> int:
         """How many loops are around the innermost one in which a term varies. Nothing moves what

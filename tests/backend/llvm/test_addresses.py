@@ -4,13 +4,14 @@ the inner ones.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import llvmlite.binding as llvm
 from attrs import frozen
 
-from spaces import Func, ImageParam, Int32, Pipeline, RDom, Var, loop_nest
+from spaces import Func, ImageParam, Int32, Pipeline, RDom, Schedule, Var, clamp, loop_nest
 from spaces import pipeline as frozen_pipeline
 from spaces.backend.llvm.codegen import llvm_module
 from spaces.backend.lowering.cpu.passes import lower
@@ -28,10 +29,8 @@ def convolution() -> Pipeline:
     return frozen_pipeline(output)
 
 
-def emitted() -> Any:
-    algorithm = convolution()
-    nest = loop_nest(algorithm, schedule(algorithm).schedule)
-    return llvm.parse_assembly(llvm_module(list(lower(nest).values())[-1]))
+def emitted(algorithm: Pipeline, chosen: Schedule) -> str:
+    return llvm_module(list(lower(loop_nest(algorithm, chosen)).values())[-1])
 
 
 @frozen
@@ -60,7 +59,8 @@ class Steps:
 
 
 def test_the_terms_of_outer_loops_come_first() -> None:
-    module = emitted()
+    algorithm = convolution()
+    module = llvm.parse_assembly(emitted(algorithm, schedule(algorithm).schedule))
     blocks = [block for function in module.functions for block in function.blocks]
     steps = Steps({i.name: i for block in blocks for i in block.instructions if i.name})
     (inner,) = (block for block in blocks if block.name == LOOPS[-1])
@@ -68,3 +68,16 @@ def test_the_terms_of_outer_loops_come_first() -> None:
     _, image, weights = ([*steps.of(next(i.operands).name)] for i in loads)
     assert image == [{4}, {1, 3}, {2}]
     assert weights == [{4}, {3}]
+
+
+def test_numbers_move_the_address_of_each_lane_last() -> None:
+    """So a number folds into the access of a lane, wherever the lane is."""
+    table, image = ImageParam(Int32, 1, "table"), ImageParam(Int32, 2, "image")
+    output = Func("output")
+    place = clamp(image[X, Y], 0, 90)
+    output[X, Y] = table[place] + table[place + 7]
+    algorithm = frozen_pipeline(output)
+    text = emitted(algorithm, schedule(algorithm).split("x", "x", "xi", 4).vectorize("xi").schedule)
+    loads = re.findall(r" = (.+)\n  \S+ = load i32, ptr", text)
+    moved = [re.fullmatch(r"getelementptr i32, ptr \S+, i64 7", made) is not None for made in loads]
+    assert moved[:8] == [False] * 4 + [True] * 4
