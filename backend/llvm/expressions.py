@@ -27,7 +27,7 @@ from spaces.backend.ir.vectors import (
     Shuffle,
     VectorReduce,
 )
-from spaces.backend.llvm.exact import exactly
+from spaces.backend.llvm.exact import ExactConditions
 from spaces.backend.llvm.float_ranges import UNKNOWN, float_range
 from spaces.backend.llvm.indices import IndexTerm, lane_terms, scaled, step_of, terms_of
 from spaces.backend.llvm.instructions import instruction
@@ -53,6 +53,9 @@ Key: TypeAlias = tuple[Expr, Form]
 
 _WIDEST = 8
 """The bytes of the widest element."""
+
+_NOWHERE = -1
+"""The depth of what varies nowhere in the function."""
 
 _INDEX_OPERATORS = ("add", "sub", "mul", "div", "mod", "min", "max", "select")
 _NOTHING: frozenset[str] = frozenset()
@@ -88,6 +91,8 @@ class Expressions:
     types: Mapping[str, Type]
     coordinates: frozenset[Expr] = frozenset()
     _fixed_names: frozenset[str] = field(init=False)
+    _depths: dict[str, int] = field(init=False, factory=dict)
+    """For each variable of a loop, how many loops are around its body."""
     _scopes: list[dict[Key, Value]] = field(init=False)
     _read: dict[Key, Value] = field(init=False, factory=dict)
     _readers: dict[str, list[Key]] = field(init=False, factory=dict)
@@ -112,6 +117,21 @@ class Expressions:
         self._scopes.pop()
         self._addresses.pop()
         self.forget_memory()
+
+    @contextmanager
+    def inside(self, name: str, index: Value) -> Iterator[None]:
+        """The body of a loop over the variable ``name``: a part of the function, like
+        :meth:`scope`.
+        """
+        outside = self.variables.get(name), self._depths.get(name)
+        self.variables[name], self._depths[name] = index, 1 + max(self._depths.values(), default=0)
+        with self.scope():
+            yield
+        for known, before in zip((self.variables, self._depths), outside, strict=True):
+            if before is None:
+                del known[name]
+            else:
+                known[name] = before
 
     def forget_memory(self) -> None:
         """Forgets all values read from memory: the next statement reads them again."""
@@ -138,7 +158,7 @@ class Expressions:
         if not isinstance(expr, Op) or expr.type.lanes > 1:
             return self.value(expr)
         if self._is_fixed(expr) and not expr.has_floats:
-            return exactly(expr, self.variables, self.entry.operators)
+            return self._exact.emit(expr)
         if expr.name in LOGIC or (expr.name == "select" and expr.type.is_bool):
             parts = [self.condition(a) for a in expr.args]
             return self.here.operators.op(expr.name, expr.type, (expr.type,), parts)
@@ -353,6 +373,11 @@ class Expressions:
         return memory.load_lanes(node.buffer, node.type, addresses, (mask, self._zeros))
 
     @cached_property
+    def _exact(self) -> ExactConditions:
+        """The conditions that never vary."""
+        return ExactConditions(self.entry.operators, self.variables)
+
+    @cached_property
     def _zeros(self) -> Value:
         """The address from which inactive lanes load."""
         place = local_bytes(self.entry.builder, _WIDEST)
@@ -365,7 +390,11 @@ class Expressions:
         return local_bytes(self.entry.builder, _WIDEST)
 
     def _lane_addresses(self, buffer: str, index: Expr) -> Callable[[int], Value]:
-        """The address of each lane; terms that all lanes share move the pointer once."""
+        """The address of each lane; terms that all lanes share move the pointer once, except for
+        numbers, which fold into the accesses. LLVM takes a pointer moved by a number out of the
+        loop and brings the number back into each access, in a time that grows with the square of
+        the accesses.
+        """
         memory, build, type = self.here.memory, self.here.builder, self.types[buffer]
         step = step_of(index)
         if isinstance(index, Ramp) and step is not None:
@@ -376,9 +405,15 @@ class Expressions:
             count, picks = index.parts[0].type.lanes, index.picks
             return lambda lane: parts[picks[lane] // count](picks[lane] % count)
         shared, varying = lane_terms(index)
-        base = self._moved(buffer, shared)
         if not varying:
+            base = self._moved(buffer, shared)
             return lambda lane: base
+        base, number = self._moved_but_number(buffer, shared)
+
+        def at(place: Value) -> Value:
+            lane = memory.address(base, place, type)
+            return memory.address(lane, i64(number), type) if number else lane
+
         total: Value | None = None
         products: list[tuple[int, Value, Value]] = []
         for sign, term in varying:
@@ -390,14 +425,14 @@ class Expressions:
                 total = (build.add if sign > 0 else build.sub)(total, self.value(part))
         if len(products) + (total is not None) > 1:
             places = self._wide_places(total, products)
-            return lambda lane: memory.address(base, build.extract_element(places, i32(lane)), type)
+            return lambda lane: at(build.extract_element(places, i32(lane)))
 
         def address(lane: int) -> Value:
             if total is not None:
-                return memory.address(base, memory.widen_lane(total, lane), type)
+                return at(memory.widen_lane(total, lane))
             ((sign, part, scale),) = products
             place = build.mul(memory.widen_lane(part, lane), scale, flags=["nsw"])
-            return memory.address(base, place if sign > 0 else build.neg(place), type)
+            return at(place if sign > 0 else build.neg(place))
 
         return address
 
@@ -420,29 +455,51 @@ class Expressions:
         return self._moved(buffer, terms_of(index))
 
     def _moved(self, buffer: str, terms: list[IndexTerm]) -> Value:
-        """A buffer's address moved by terms. Terms that never vary come first and move it once, at
-        the function's start. Numbers come last, so that they fold into the access.
+        """A buffer's address moved by terms. Numbers come last, so that they fold into the
+        access.
         """
-        fixed: list[IndexTerm] = []
-        moving: list[IndexTerm] = []
-        number = 0
-        for sign, term in terms:
-            if isinstance(term, Const):
-                number += sign * int(term.value)
-            else:
-                (fixed if self._is_fixed(term) else moving).append((sign, term))
-        type, at_entry = self.types[buffer], buffer in self._entry_buffers
-        point = self.entry if at_entry else self.here
-        address = self._offset(self.buffers[buffer], fixed, type, point, at_entry)
-        address = self._offset(address, moving, type, self.here, False)
+        address, number = self._moved_but_number(buffer, terms)
         if number == 0:
             return address
         key = (address, number)
         for known in self._addresses:
             if key in known:
                 return known[key]
-        found = self._addresses[-1][key] = self.here.memory.address(address, i64(number), type)
+        found = self.here.memory.address(address, i64(number), self.types[buffer])
+        self._addresses[-1][key] = found
         return found
+
+    def _moved_but_number(self, buffer: str, terms: list[IndexTerm]) -> tuple[Value, int]:
+        """A buffer's address moved by the terms that are no numbers, and the sum of the numbers.
+
+        Terms that never vary come first and move it once, at the function's start. Then come those
+        of outer loops, and last those of the innermost one: LLVM moves an address out of the loops
+        in which it does not vary, but does not reorder the sums.
+        """
+        moving: dict[int, list[IndexTerm]] = {}
+        number = 0
+        for sign, term in terms:
+            if isinstance(term, Const):
+                number += sign * int(term.value)
+            else:
+                moving.setdefault(self._depth(term), []).append((sign, term))
+        type, at_entry = self.types[buffer], buffer in self._entry_buffers
+        point = self.entry if at_entry else self.here
+        fixed = moving.pop(_NOWHERE, [])
+        address = self._offset(self.buffers[buffer], fixed, type, point, at_entry)
+        for depth in sorted(moving):
+            address = self._offset(address, moving[depth], type, self.here, False)
+        return address, number
+
+    def _depth(self, term: Expr) -> int:
+        """How many loops are around the innermost one in which a term varies. Nothing moves what
+        memory holds.
+        """
+        if self._is_fixed(term):
+            return _NOWHERE
+        if term.loads:
+            return len(self._depths) + 1
+        return max((self._depths.get(name, 0) for name in term.names), default=0)
 
     def _offset(
         self, base: Value, terms: list[IndexTerm], type: Type, point: InsertionPoint, at_entry: bool

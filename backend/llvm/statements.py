@@ -242,7 +242,7 @@ class Statements:
         build.position_at_end(body)
         index = build.phi(I64, loop.var.name)
         index.add_incoming(low, before)
-        with self.values.scope(), self._bound(loop.var.name, index):
+        with self.values.inside(loop.var.name, index):
             self.statement(loop.body)
         following = build.add(index, i64(1), flags=["nsw"])
         index.add_incoming(following, build.block)
@@ -250,17 +250,6 @@ class Statements:
         if not _is_short(loop):
             jump.set_metadata("llvm.loop", LoopHint())
         build.position_at_end(after)
-
-    @contextmanager
-    def _bound(self, name: str, value: Value) -> Iterator[None]:
-        """Puts a variable in scope."""
-        shadowed = self.values.variables.get(name)
-        self.values.variables[name] = value
-        yield
-        if shadowed is None:
-            del self.values.variables[name]
-        else:
-            self.values.variables[name] = shadowed
 
     def _allocate(self, node: Allocate) -> None:
         for part in parts_of(node):

@@ -49,15 +49,15 @@ def width(formula: Expr) -> int:
 
     def noted(magnitude: int) -> int:
         nonlocal greatest
-        greatest = max(greatest, min(magnitude, _BEYOND))
-        return min(magnitude, _BEYOND)
+        greatest = max(greatest, magnitude)
+        return magnitude
 
     variables = (node for node in walk(formula) if isinstance(node, Variable))
-    values = {v.name: noted(_of_type(_type_of(v))) for v in variables}
+    values = {v.name: noted(magnitude_of(v)) for v in variables}
     reading = Reading(
         literal=lambda value: noted(abs(value)),
-        convert=lambda type, magnitude: noted(_of_type(type)),
-        operators={name: _noting(noted, one) for name, one in _MAGNITUDES.items()},
+        convert=lambda type, magnitude: noted(magnitude_of_type(type)),
+        operators={name: _noting(noted, one) for name, one in MAGNITUDES.items()},
     )
     read(formula, values, reading)
     return greatest.bit_length()
@@ -67,22 +67,28 @@ def _noting(noted: Callable[[int], int], result: Callable[..., int]) -> Callable
     return lambda *operands: noted(result(*operands))
 
 
-def _type_of(size: Variable) -> Type:
-    return Int64 if ".stride." in size.name else size.type
+def magnitude_of(variable: Variable) -> int:
+    """The largest absolute value of a size or parameter."""
+    return magnitude_of_type(Int64 if ".stride." in variable.name else variable.type)
 
 
-def _of_type(type: Type) -> int:
+def magnitude_of_type(type: Type) -> int:
+    """The largest absolute value of an integer type."""
     return max(-type.min_value, type.max_value)
+
+
+def _at_most(magnitude: int) -> int:
+    return min(magnitude, _BEYOND)
 
 
 def _greatest(*operands: int) -> int:
     return max(operands)
 
 
-_MAGNITUDES: Mapping[str, Callable[..., int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a + b,
-    "mul": lambda a, b: a * b,
+MAGNITUDES: Mapping[str, Callable[..., int]] = {
+    "add": lambda a, b: _at_most(a + b),
+    "sub": lambda a, b: _at_most(a + b),
+    "mul": lambda a, b: _at_most(a * b),
     "div": lambda a, b: a,
     "mod": lambda a, b: b,
     "min": _greatest,

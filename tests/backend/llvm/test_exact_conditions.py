@@ -5,10 +5,14 @@ numbers.
 from __future__ import annotations
 
 import ctypes
+import re
 import struct
+from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
@@ -18,6 +22,7 @@ from spaces import (
     Expr,
     Float32,
     Func,
+    ImageParam,
     Int8,
     Int32,
     Int64,
@@ -29,6 +34,7 @@ from spaces import (
     abs,
     cast,
     device,
+    loop_nest,
     max,
     min,
     parse_schedule,
@@ -42,14 +48,17 @@ from spaces.backend.arguments import ArgumentError, holds
 from spaces.backend.buffers import argument_words
 from spaces.backend.compile import CompiledPipeline, compile_cpu
 from spaces.backend.compile_gpu import compile_gpu
-from spaces.backend.llvm.exact import exactly
+from spaces.backend.ir.program import LoopProgram
+from spaces.backend.llvm.codegen import llvm_module
+from spaces.backend.llvm.exact import ExactConditions
 from spaces.backend.llvm.operators import Operators
 from spaces.backend.llvm.runtime.blocks import I8, POINTER
 from spaces.backend.llvm.words import Words
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.backend.preconditions import SizeError
 from spaces.backend.reference import evaluate
 from spaces.machine_code import compile_module
-from spaces.model.expressions.expr import Variable, logical
+from spaces.model.expressions.expr import Const, Variable, logical, walk
 from spaces.model.expressions.types import Bool, Type
 from spaces.model.formulas import algebra
 from spaces.model.formulas.widths import MOST_BITS, is_too_wide, width
@@ -60,16 +69,27 @@ TYPES = {"q": Int32, "n": Int32, "b": Int8, "u": UInt32, "w": Int64, "v": UInt64
 VARIABLES = {name: Variable(type, name) for name, type in TYPES.items()}
 
 
-def machine_code(condition: Expr) -> tuple[object, ctypes._CFunctionType]:
-    """A function from words of arguments to the value of a condition."""
+def emitted(*conditions: Expr) -> ir.Module:
+    """A module with a function from words of arguments to whether all conditions hold."""
     module = ir.Module("exact")
     function = ir.Function(module, ir.FunctionType(I8, [POINTER]), "test")
     build = ir.IRBuilder(function.append_basic_block())
     words = Words(build, function.args[0])
     variables = {name: words.scalar(type) for name, type in TYPES.items()}
-    bit = exactly(condition, variables, Operators(module, build))
+    emitter = ExactConditions(Operators(module, build), variables)
+    bit = reduce(build.and_, [emitter.emit(condition) for condition in conditions])
     build.ret(build.zext(bit, I8))
-    code = compile_module(str(module))
+    return module
+
+
+def body(*conditions: Expr) -> str:
+    """The function that decides the conditions, without the functions that it calls."""
+    return str(emitted(*conditions).globals["test"])
+
+
+def machine_code(*conditions: Expr) -> tuple[object, ctypes._CFunctionType]:
+    """A function from words of arguments to whether all conditions hold."""
+    code = compile_module(str(emitted(*conditions)))
     return code, ctypes.CFUNCTYPE(ctypes.c_uint8, ctypes.c_void_p)(code.address("test"))
 
 
@@ -161,6 +181,23 @@ def test_machine_code_reads_conditions_as_python_does(condition: Expr, data: st.
         assert called(function, values) == bool(algebra.evaluate(condition, values)), values
 
 
+@settings(max_examples=examples(30))
+@given(st.lists(conditions(), min_size=2, max_size=4), st.data())
+def test_conditions_that_share_numbers_keep_their_meaning(
+    several: list[Expr], data: st.DataObject
+) -> None:
+    """Parts of the conditions occur again in others, under longer numbers."""
+    q, n = VARIABLES["q"], VARIABLES["n"]
+    parts = [node for node in walk(*several) if node.type == Int32 and not isinstance(node, Const)]
+    mixed = [a * q * n > b * n for a, b in pairwise(parts[-4:])]
+    asked = (*several, *mixed)
+    _kept, function = machine_code(*asked)
+    for _ in range(6):
+        values = {name: data.draw(numbers(type)) for name, type in TYPES.items()}
+        expected = all(algebra.evaluate(condition, values) for condition in asked)
+        assert called(function, values) == expected, values
+
+
 @settings(max_examples=examples(80))
 @given(integers(Int32, 4), st.data())
 def test_no_number_of_a_formula_is_wider_than_said(formula: Expr, data: st.DataObject) -> None:
@@ -183,6 +220,73 @@ def power(q: Expr, times: int) -> Expr:
     for _ in range(times - 1):
         product = product * q
     return product
+
+
+def lengths(text: str, operators: str) -> list[int]:
+    """The bits of each integer that some operators of LLVM compute."""
+    return [int(bits) for bits in re.findall(rf"= (?:{operators}) (?:nsw )?i(\d+)", text)]
+
+
+def test_each_number_has_only_the_bits_that_it_needs() -> None:
+    """A long number makes no other number long."""
+    q, n = VARIABLES["q"], VARIABLES["n"]
+    short, long = q * n, power(q, 20)
+    assert lengths(body(short + long > 0), "mul").count(64) == 2  # q * n and q * q
+    assert lengths(body(long % 5 + short + n > q), "icmp sgt") == [64]
+
+
+def test_conditions_share_their_numbers() -> None:
+    q, n = VARIABLES["q"], VARIABLES["n"]
+    product = power(q, 9) / n
+    once = body(product > 5)
+    twice = body(product > 5, product * n < 100, product + q > n)
+    assert once.count("call") == 6  # five products of more than 128 bits, and the quotient
+    assert twice.count("call") == once.count("call") + 1
+
+
+@pytest.mark.parametrize("times", [5, 10, 20, 33])
+def test_long_products_and_quotients_are_calls(times: int) -> None:
+    """LLVM makes hundreds of instructions of each, in a time that grows faster than their number:
+    of schedules with fused loops it once needed minutes for the conditions on sizes alone.
+    """
+    q, n = VARIABLES["q"], VARIABLES["n"]
+    quotient = power(q, times) / power(n, 3) + power(q, times) % power(n, 4)
+    found = body(quotient > 5, quotient * 8 < q)
+    long = [bits for bits in lengths(found, "mul|sdiv|udiv|srem|urem") if bits > 128]
+    assert len(long) == 1  # by 8
+    assert len(found.splitlines()) < 20 * times
+    functions = str(emitted(quotient > 5)).count("define internal")
+    assert functions <= 6  # products of 256, 512, 1024 and 2048 bits, a quotient, a remainder
+
+
+def stencils_in_fused_loops(length: int) -> LoopProgram:
+    """A chain of stencils; each runs in one parallel loop over the tasks of three fused loops, so
+    the sizes of each depend on quotients of the sizes of the next one.
+    """
+    y, z = Var("y"), Var("z")
+    last: Func | ImageParam = ImageParam(Int32, 3, "image")
+    text = ""
+    for number in range(length):
+        step = Func(f"step_{number}")
+        step[X, y, z] = last[X - 1, y, z] + last[X, y + 1, z] + last[X, y, z - 1]
+        text += (
+            f"step_{number}.compute_root().split(x, v, xi, 4, ShiftInwards).fuse(v, y, v)"
+            ".fuse(v, z, v).parallel(v, 1000, ShiftInwards).vectorize(xi);"
+        )
+        last = step
+    assert isinstance(last, Func)
+    algorithm = pipeline(last)
+    return list(lower(loop_nest(algorithm, parse_schedule(text, algorithm))).values())[-1]
+
+
+def calls_of_long_numbers(program: LoopProgram) -> int:
+    return len(re.findall(r'call i\d+ @"spaces\.(?:mul|div|mod)', llvm_module(program)))
+
+
+def test_size_checks_share_their_numbers() -> None:
+    program = stencils_in_fused_loops(4)
+    alone = [evolve(program, size_checks=(check,)) for check in program.size_checks]
+    assert 0 < calls_of_long_numbers(program) < sum(map(calls_of_long_numbers, alone))
 
 
 def required(times: int = 4) -> Pipeline:
