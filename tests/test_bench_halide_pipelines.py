@@ -194,7 +194,7 @@ def test_tuning_without_a_result_says_why(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def tuned(pipeline, target, **given):
-        space = ScheduleSpace(pipeline, target, Options.small())
+        space = ScheduleSpace(pipeline, target, Options.small(target))
         study = Study.open(TuningStore.open(given["store"]), space, start=given["start"])
         if given["seconds"] == 2:
             return study

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from attrs import frozen
 
 from spaces.backend.halide.file.contents import Contents
 from spaces.backend.halide.file.errors import HalideFileError
@@ -15,8 +17,10 @@ SERIALIZATION = "18.0.1"
 them; one kind of split, made by ``rfactor``, is gone since 21.
 """
 
-MOST_BYTES = 1 << 28
-"""A pipeline takes a few hundred kilobytes; more than this is something else."""
+MOST_BYTES = 1 << 26
+"""A pipeline takes a few hundred kilobytes besides the arrays inside of it. Of these memory holds
+two copies, with that of the file.
+"""
 
 MOST_TABLES = 1 << 15
 """Halide's largest apps have some 16,000. Each table becomes a record of a few hundred bytes, and
@@ -65,53 +69,61 @@ def _record(buffer: FlatBuffer, root: Ref) -> Any:
             they share, a small file could hold an expression that is too large to be walked.
     """
     made: dict[int, Any] = {}
-    opened: dict[int, dict[str, Raw]] = {}
+    opened: dict[int, _Opened] = {}
     known = {root.place}
     stack = [root]
     while stack:
         ref = stack[-1]
-        fields = opened.pop(ref.place, None)
-        if fields is not None:
-            stack.pop()
-            filled = {name: _filled(raw, made) for name, raw in fields.items()}
-            made[ref.place] = ref.record(**filled)
-            continue
-        opened[ref.place] = fields = _fields(buffer, ref)
-        for child in _refs(fields):
-            if child.place in known:
-                raise HalideFileError(
-                    f"The file is damaged: two parts hold what is at byte {child.place}."
-                )
-            known.add(child.place)
-            stack.append(child)
-        if len(known) > MOST_TABLES:
-            raise HalideFileError(f"The file has more than {MOST_TABLES} parts.")
+        found = opened.pop(ref.place, None)
+        if found is None:
+            found = _opened(buffer, ref)
+            for child in found.children():
+                if child.place in known:
+                    raise HalideFileError(
+                        f"The file is damaged: two parts hold what is at byte {child.place}."
+                    )
+                known.add(child.place)
+                stack.append(child)
+            if len(known) > MOST_TABLES:
+                raise HalideFileError(f"The file has more than {MOST_TABLES} parts.")
+            if stack[-1] is not ref:
+                opened[ref.place] = found
+                continue
+        stack.pop()
+        made[ref.place] = ref.record(**found.filled(made))
     return made[root.place]
 
 
-def _fields(buffer: FlatBuffer, ref: Ref) -> dict[str, Raw]:
+@frozen
+class _Opened:
+    """The fields of a table. ``holding`` are those that hold other tables, as Refs."""
+
+    fields: dict[str, Raw]
+    holding: Mapping[str, list[Ref | None]]
+
+    def children(self) -> Iterator[Ref]:
+        for refs in self.holding.values():
+            yield from (one for one in refs if one is not None)
+
+    def filled(self, made: dict[int, Any]) -> dict[str, Any]:
+        """The fields with records, which are taken out of ``made``, in place of Refs."""
+        for name, refs in self.holding.items():
+            records = tuple(None if one is None else made.pop(one.place) for one in refs)
+            self.fields[name] = records if isinstance(self.fields[name], list) else records[0]
+        return self.fields
+
+
+def _opened(buffer: FlatBuffer, ref: Ref) -> _Opened:
     shape = layout(ref.record)
     places = buffer.slots(ref.place, shape.slots)
-    fields: dict[str, Raw] = {}
-    first = 0
-    for name, slot in shape.fields:
-        fields[name] = slot.read(buffer, places[first : first + slot.width])
-        first += slot.width
-    return fields
-
-
-def _refs(fields: dict[str, Raw]) -> Iterator[Ref]:
-    for raw in fields.values():
-        if isinstance(raw, Ref):
-            yield raw
-        elif isinstance(raw, list):
-            yield from (one for one in raw if one is not None)
-
-
-def _filled(raw: Raw, made: dict[int, Any]) -> Any:
-    """A value with records in place of Refs."""
-    if isinstance(raw, Ref):
-        return made.pop(raw.place)
-    if isinstance(raw, list):
-        return tuple(None if one is None else made.pop(one.place) for one in raw)
-    return raw
+    fields = {**shape.absent}
+    holding: dict[str, list[Ref | None]] = {}
+    for name, slot, first in shape.fields:
+        here = places[first : first + slot.width]
+        if all(here):
+            fields[name] = raw = slot.read(buffer, here)
+            if isinstance(raw, Ref):
+                holding[name] = [raw]
+            elif isinstance(raw, list):
+                holding[name] = raw
+    return _Opened(fields, holding)

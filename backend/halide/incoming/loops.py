@@ -195,11 +195,11 @@ class StageLoops:
                 self._names[split.outer] = name = self._taken(split.old_var)
                 self._different.taken.add(name)
             case "SplitVar":
-                factor = whole(self.convert(split.factor), "the factor")
-                tail = member(Tail, split.tail)
                 old = self._taken(split.old_var)
                 outer = self._add(split.outer, split.old_var, old)
                 inner = self._add(split.inner, split.old_var, old)
+                factor = whole(self.convert(split.factor), "the factor")
+                tail = member(Tail, split.tail)
                 self._records.append(Split(old, outer, inner, factor, tail))
             case "FuseVars":
                 inner, outer = self._taken(split.inner), self._taken(split.outer)

@@ -25,6 +25,7 @@ from spaces.backend.halide.incoming.substitutes import derivations
 from spaces.model.algorithm.freeze import pipeline as freeze
 from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar
 from spaces.model.algorithm.size_constraints import Constraints
+from spaces.model.articles import shown_kind
 from spaces.model.nest.largest_outputs import largest_outputs
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
@@ -106,7 +107,13 @@ def read_hlpipe(
         HalideFileError: the file is damaged, or no file of these versions.
         HalideImportError: the pipeline has parts that cannot come in; it lists all of them.
         OSError: the file cannot be read.
+        TypeError: ``file`` or ``estimates`` is something else.
     """
+    if not isinstance(file, str | PathLike | bytes):
+        raise TypeError(
+            f"read_hlpipe takes the name of a file, or its bytes, not {shown_kind(file)}; "
+            "from_halide takes objects of Halide."
+        )
     data = file if isinstance(file, bytes) else Path(file).read_bytes()
     foreign = ForeignFacts.of(needs, cycles)
     return program(decode(data), (), name, estimates, foreign, ignore_schedule=ignore_schedule)
@@ -125,7 +132,13 @@ def program(
 
     Raises:
         HalideImportError: it has parts that cannot come in.
+        TypeError: ``estimates`` is no mapping.
     """
+    if not isinstance(estimates, Mapping | None):
+        raise TypeError(
+            f"estimates is a mapping from names, as in estimates={{'out': [640, 480], 'gain': 2}}, "
+            f"not {shown_kind(estimates)}."
+        )
     problems = Problems(name or written(next(iter(contents.output_names), "without outputs")))
     roles = Roles(contents)
     names = IncomingNames.of(roles)

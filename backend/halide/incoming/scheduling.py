@@ -39,6 +39,7 @@ from spaces.model.schedules.schedule import (
     StageOf,
     StorageBound,
 )
+from spaces.model.suggestions import some_of
 
 MOST_CONDITIONS = 8
 """Specializations in one another."""
@@ -235,7 +236,10 @@ class Scheduling:
             stages = stages[given.stage_index : given.stage_index + 1]
         found = {one.find(given.var_name) for one in stages} - {None}
         if len(found) != 1:
-            raise Unsupported(f"{name} has no loop {given.var_name} to compute or store it at.")
+            there = some_of([*dict.fromkeys(o.name for one in stages for o in one.order.loops)])
+            raise Unsupported(
+                f"{name} has no loop {given.var_name} to compute or store it at; it has {there}."
+            )
         return LoopLevel(name, str(found.pop()))
 
     def _bound(self, given: file.BoundTable, args: Mapping[str, str]) -> Bound | Alignment:
