@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ pytest.importorskip("halide", reason="Halide's Python package is not installed")
 import halide as hl
 
 from spaces import HalideImportError, apply, from_halide, read_hlpipe
+from spaces.apps.halide_programs import app_of_file
 from spaces.backend.halide.errors import HalideFailure
 
 x, y, xi = hl.Var("x"), hl.Var("y"), hl.Var("xi")
@@ -121,6 +123,25 @@ def test_a_stride_that_depends_on_strides_is_left_out() -> None:
     assert program.pipeline.steps("matrix", 2) == (2, None)
     assert [note.split(" is left out")[0] for note in program.notes] == [
         "What matrix.dim(1).set_stride says"
+    ]
+
+
+def test_values_on_which_sizes_depend_are_asked_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data, out = hl.ImageParam(hl.UInt(8), 1, "data"), hl.Func("out")
+    count, shift, gain = (hl.Param(hl.Int(32), name) for name in ("count", "shift", "gain"))
+    r = hl.RDom([(0, count)], "r")
+    out[x] = 0
+    out[x] += data[x + r + shift] * gain
+    file = tmp_path / "theirs.hlpipe"
+    hl.serialize_pipeline(hl.Pipeline([out]), str(file))
+    assert sorted(read_hlpipe(file).lacks_values) == ["count", "shift"]
+    with caplog.at_level("WARNING"):
+        app_of_file(f"{file}:out=64,data=80,shift=2").pipeline()
+    assert caplog.messages == [
+        f"{file} tells no usual value of count; give them, as in "
+        f"{file}:out=64,data=80,shift=2,count=4."
     ]
 
 

@@ -24,7 +24,7 @@ are fewer names in lists than tables.
 """
 
 MOST_CHARACTERS = 4096
-"""In one name or message."""
+"""In one name or message. Python reads numbers of a few more digits."""
 
 
 @define

@@ -27,7 +27,7 @@ from spaces.model.expressions.expr import Cast, Expr, Op, constant
 from spaces.model.expressions.operators import COMPARISONS, LOGIC
 from spaces.model.expressions.types import SCALAR_TYPES, Bool, Int32, Type
 
-_SIZE = re.compile(r"(.*)\.(min|extent|stride)\.(\d{1,9})")
+_SIZE = re.compile(r"(.*)\.(min|extent|stride)\.(\d+)")
 
 _CODES = {"Int": "int", "UInt": "uint", "Float": "float"}
 

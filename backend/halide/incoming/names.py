@@ -14,9 +14,9 @@ from attrs import define, field, frozen
 from spaces.backend.halide.incoming.roles import Roles
 from spaces.model.algorithm.var import OUTERMOST
 
-NUMBER_ADDED = re.compile(r"\$(?P<func>\d{1,18})(?=_|$)|(?<=^lambda)_(?P<of_lambda>\d{1,18})$")
+NUMBER_ADDED = re.compile(r"\$(?P<func>\d+)(?=_|$)|(?<=^lambda)_(?P<of_lambda>\d+)$")
 """What Halide adds: ``f$1``, also inside of names that it makes, as ``f$1_intm``. It numbers all
-Funcs of ``lambda_func``. Another writer may have more digits than Python reads as a number.
+Funcs of ``lambda_func``.
 """
 
 

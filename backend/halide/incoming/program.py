@@ -26,6 +26,7 @@ from spaces.model.algorithm.freeze import pipeline as freeze
 from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar
 from spaces.model.algorithm.size_constraints import Constraints
 from spaces.model.articles import shown_kind
+from spaces.model.expressions.expr import Call, walk
 from spaces.model.nest.largest_outputs import largest_outputs
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
@@ -64,6 +65,21 @@ class HalideProgram:
         """The images and outputs without an estimated size. A file does not have all of them."""
         buffers = (*(image.name for image in self.pipeline.images), *self.pipeline.outputs)
         return tuple(name for name in buffers if self.pipeline.estimate(name) is None)
+
+    @property
+    def lacks_values(self) -> tuple[str, ...]:
+        """The Params without a usual value on which sizes of Funcs may depend: they stand in bounds
+        of reduction domains or in coordinates.
+        """
+        stages = (stage for function in self.pipeline.functions for stage in function.stages)
+        asked: set[str] = set()
+        for stage in stages:
+            ends = (end for rvar in stage.rvars for end in (rvar.min, rvar.extent))
+            calls = (node for node in walk(*stage.values) if isinstance(node, Call))
+            for place in (*ends, *(arg for call in calls for arg in call.args)):
+                asked |= place.names
+        scalars = (one for one in self.pipeline.scalars if one.default is None)
+        return tuple(one.name for one in scalars if one.name in asked)
 
     def largest_outputs(self) -> dict[str, tuple[tuple[int, int], ...]]:
         """For each output without an estimated size, the largest (min, extent) of each dimension
