@@ -96,7 +96,7 @@ class _Writer:
 
     def _table(self, record: Any) -> None:
         parts: list[bytes | Callable[[], None] | None] = []
-        for name, slot, _ in layout(type(record)).fields:
+        for name, slot, *_ in layout(type(record)).fields:
             parts += self._slots(slot, getattr(record, name))
         at, places = 4, []
         for part in parts:

@@ -118,10 +118,9 @@ def _opened(buffer: FlatBuffer, ref: Ref) -> _Opened:
     places = buffer.slots(ref.place, shape.slots)
     fields = {**shape.absent}
     holding: dict[str, list[Ref | None]] = {}
-    for name, slot, first in shape.fields:
-        here = places[first : first + slot.width]
-        if all(here):
-            fields[name] = raw = slot.read(buffer, here)
+    for name, slot, first, end in shape.fields:
+        if places[first] and places[end - 1]:
+            fields[name] = raw = slot.read(buffer, places[first:end])
             if isinstance(raw, Ref):
                 holding[name] = [raw]
             elif isinstance(raw, list):

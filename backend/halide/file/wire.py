@@ -176,12 +176,13 @@ class TableLayout:
     """How a table holds a record of a class.
 
     Attributes:
-        fields: the fields in the order of their slots, each with the number of its first slot.
+        fields: the fields in the order of their slots, each with the number of its first slot, and
+            that behind its last one.
         slots: the number of slots.
         absent: the values of all fields if all slots are absent.
     """
 
-    fields: tuple[tuple[str, FieldSlot, int], ...]
+    fields: tuple[tuple[str, FieldSlot, int, int], ...]
     slots: int
     absent: Mapping[str, Raw]
 
@@ -193,6 +194,6 @@ def layout(record: type[Any]) -> TableLayout:
     first = 0
     for one in attrs.fields(record):
         slot: FieldSlot = one.metadata["slot"]
-        fields.append((one.name, slot, first))
+        fields.append((one.name, slot, first, first + slot.width))
         first += slot.width
-    return TableLayout(tuple(fields), first, {name: slot.absent for name, slot, _ in fields})
+    return TableLayout(tuple(fields), first, {name: slot.absent for name, slot, *_ in fields})

@@ -26,14 +26,14 @@ def derivations(
         # Halide clones a Func before it has wrappers; one for all readers leaves clones alone.
         cloned = {one.of for one in waiting if not one.is_wrapper}
         free = [one for one in waiting if not one.is_wrapper or one.of not in cloned]
-        ready = [one for one in free if _is_ready(one, known, places)]
+        ready = {one.place: one for one in free if _is_ready(one, known, places)}
         if not ready:
             break
-        for one in ready:
+        for one in ready.values():
             step = _step(one, known, places)
             steps.append(step)
             known[one.place] = step.name
-        waiting = [one for one in waiting if one not in ready]
+        waiting = [one for one in waiting if one.place not in ready]
     for one in waiting:
         name = roles.contents.funcs[one.place].name
         with problems.at(f"wrapper or clone {name}"):
