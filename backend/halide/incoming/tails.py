@@ -32,6 +32,8 @@ def with_automatic_tails(schedule: Schedule, pipeline: Pipeline) -> Schedule:
 
 
 def _automatic(stage: Stage, order: DomainOrder, is_update: bool) -> DomainOrder:
+    if not order.splits:
+        return order
     pairs = zip(order.splits, automatic_tails(stage, order, is_update), strict=True)
     splits = (
         evolve(record, tail=Tail.AUTO)
