@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-from attrs import frozen
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from spaces.backend.halide.file.contents import Contents
 from spaces.backend.halide.file.errors import HalideFileError
@@ -69,51 +67,42 @@ def _record(buffer: FlatBuffer, root: Ref) -> Any:
             they share, a small file could hold an expression that is too large to be walked.
     """
     made: dict[int, Any] = {}
-    opened: dict[int, _Opened] = {}
+    opened: dict[int, tuple[dict[str, Raw], _Holding]] = {}
     known = {root.place}
     stack = [root]
     while stack:
         ref = stack[-1]
-        found = opened.pop(ref.place, None)
-        if found is None:
-            found = _opened(buffer, ref)
-            for child in found.children():
+        if ref.place in opened:
+            fields, holding = opened.pop(ref.place)
+        else:
+            fields, holding = _opened(buffer, ref)
+            children = [one for refs in holding.values() for one in refs if one is not None]
+            for child in children:
                 if child.place in known:
                     raise HalideFileError(
                         f"The file is damaged: two parts hold what is at byte {child.place}."
                     )
                 known.add(child.place)
-                stack.append(child)
             if len(known) > MOST_TABLES:
                 raise HalideFileError(f"The file has more than {MOST_TABLES} parts.")
-            if stack[-1] is not ref:
-                opened[ref.place] = found
+            if children:
+                stack += children
+                opened[ref.place] = fields, holding
                 continue
         stack.pop()
-        made[ref.place] = ref.record(**found.filled(made))
+        for name, refs in holding.items():
+            records = tuple(None if one is None else made.pop(one.place) for one in refs)
+            fields[name] = records if isinstance(fields[name], list) else records[0]
+        made[ref.place] = ref.record(**fields)
     return made[root.place]
 
 
-@frozen
-class _Opened:
-    """The fields of a table. ``holding`` are those that hold other tables, as Refs."""
-
-    fields: dict[str, Raw]
-    holding: Mapping[str, list[Ref | None]]
-
-    def children(self) -> Iterator[Ref]:
-        for refs in self.holding.values():
-            yield from (one for one in refs if one is not None)
-
-    def filled(self, made: dict[int, Any]) -> dict[str, Any]:
-        """The fields with records, which are taken out of ``made``, in place of Refs."""
-        for name, refs in self.holding.items():
-            records = tuple(None if one is None else made.pop(one.place) for one in refs)
-            self.fields[name] = records if isinstance(self.fields[name], list) else records[0]
-        return self.fields
+_Holding: TypeAlias = Mapping[str, list[Ref | None]]
+"""By the names of the fields that hold other tables, these."""
 
 
-def _opened(buffer: FlatBuffer, ref: Ref) -> _Opened:
+def _opened(buffer: FlatBuffer, ref: Ref) -> tuple[dict[str, Raw], _Holding]:
+    """The fields of a table."""
     shape = layout(ref.record)
     places = buffer.slots(ref.place, shape.slots)
     fields = {**shape.absent}
@@ -125,4 +114,4 @@ def _opened(buffer: FlatBuffer, ref: Ref) -> _Opened:
                 holding[name] = [raw]
             elif isinstance(raw, list):
                 holding[name] = raw
-    return _Opened(fields, holding)
+    return fields, holding

@@ -23,7 +23,7 @@ MOST_ELEMENTS = 1 << 17
 are fewer names in lists than tables.
 """
 
-MOST_CHARACTERS = 4096
+MOST_CHARACTERS = 1024
 """In one name or message. Python reads numbers of a few more digits."""
 
 

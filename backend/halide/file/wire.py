@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import attrs
 from attrs import frozen
@@ -24,9 +24,8 @@ INT32, INT64, UINT64, FLOAT64, BYTE = (
 )
 
 
-@frozen
-class Ref:
-    """The table at a place, to be read as a record of a class."""
+class Ref(NamedTuple):
+    """The table at a place, to be read as a record of a class. A tuple, as they are many."""
 
     place: int
     record: type[Any]

@@ -11,6 +11,9 @@ from spaces.model.schedules.derivations import Clone, Derivation, Wrap
 from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.schedule import Schedule
 
+MOST_LOOKS = 100_000
+"""Each wrapper and clone looks at each Func of the pipeline."""
+
 
 def derivations(
     pipeline: Pipeline, roles: Roles, names: Mapping[int, str], problems: Problems
@@ -19,6 +22,10 @@ def derivations(
     places of their Funcs in the file; ``names`` gives those of the pipeline itself.
     """
     known = dict(names)
+    many, funcs = len(roles.substitutes), len(roles.contents.funcs)
+    if many * funcs > MOST_LOOKS:
+        problems.add(f"{many} wrappers and clones among {funcs} Funcs are too many.")
+        return (), known
     places = {func.name: place for place, func in enumerate(roles.contents.funcs)}
     steps: list[Derivation] = []
     waiting = list(roles.substitutes.values())
