@@ -446,7 +446,7 @@ def parts(record: object) -> int:
     return count
 
 
-def fullest(make: Callable[[int], file.Contents]) -> file.Contents:
-    """The contents with as many of something as a file may have."""
+def fullest(make: Callable[[int], file.Contents], most: int = MOST_TABLES) -> file.Contents:
+    """The contents with as many of something as fit into ``most`` parts."""
     few, more = parts(make(2)), parts(make(3))
-    return make(2 + (MOST_TABLES - few) // (more - few))
+    return make(2 + (most - few) // (more - few))

@@ -140,8 +140,8 @@ def read_hlpipe(
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Leaves Python's garbage alone meanwhile. A file makes some hundred thousand objects, of which
-    most stay: looking for garbage among them takes a quarter of the time.
+    """Leaves Python's garbage alone meanwhile. A file makes some hundred thousand objects, and most
+    of them stay: to look for garbage among them takes a quarter of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()
