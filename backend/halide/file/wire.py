@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import attrs
@@ -186,9 +185,18 @@ class TableLayout:
     absent: Mapping[str, Raw]
 
 
-@cache
+_LAYOUTS: dict[type[Any], TableLayout] = {}
+
+
 def layout(record: type[Any]) -> TableLayout:
     """How a table holds a record of a class."""
+    found = _LAYOUTS.get(record)
+    if found is None:
+        found = _LAYOUTS[record] = _layout(record)
+    return found
+
+
+def _layout(record: type[Any]) -> TableLayout:
     fields = []
     first = 0
     for one in attrs.fields(record):
