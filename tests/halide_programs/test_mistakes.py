@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("halide", reason="Halide's Python package is not installed")
 
 import halide as hl
+import numpy as np
 
 from spaces import HalideImportError, apply, from_halide, read_hlpipe
 from spaces.apps.halide_programs import app_of_file
@@ -86,6 +87,21 @@ def test_things_with_one_name_that_halide_takes_for_one() -> None:
         from_halide(mixed)
     with pytest.raises(HalideImportError, match="several Params are called wide"):
         from_halide(params)
+
+
+def test_arrays_without_names_have_the_same_names_each_time() -> None:
+    """Halide numbers all arrays of a process, in whatever pipelines they are."""
+
+    def looked_up() -> Any:
+        small, large = (hl.Buffer(np.arange(8, dtype=np.int32) * n) for n in (1, 9))
+        photo, out = hl.ImageParam(hl.Int(32), 1, "b"), hl.Func("out")
+        out[x] = large[x & 7] + small[x & 3] * photo[x]
+        return from_halide(out)
+
+    first, second = looked_up(), looked_up()
+    assert first.pipeline.images == second.pipeline.images
+    assert {name: values[1] for name, values in second.arrays.items()} == {"b_1": 1, "b_2": 9}
+    assert first.names["b_1"] != second.names["b_1"]
 
 
 def test_one_mistake_is_one_problem() -> None:

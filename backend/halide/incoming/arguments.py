@@ -36,8 +36,8 @@ class IncomingArguments:
     def of(roles: Roles, given: IncomingNames, problems: Problems) -> IncomingArguments:
         """The arguments of a pipeline."""
         made, names = IncomingArguments(), given.arguments
-        for image, count in Counter(roles.images.values()).items():
-            with problems.at(f"image {names.get(image, image)}"):
+        for name, count in Counter(roles.images.values()).items():
+            with problems.at(f"image {names.get(name, name)}"):
                 if count > 1:
                     raise Unsupported("several images have this name; give each its own.")
         for one in roles.inputs():

@@ -203,11 +203,11 @@ class _Collected:
         if isinstance(source, Func) or id(source) in self._noted:
             return
         self._noted.add(id(source))
-        if isinstance(node, ScalarVariable):
-            self.params.append(source)
-        else:
+        if isinstance(source, ImageParam):
             self.images.append(source)
             self.visit_sizes(_given(source.buffer))
+        else:
+            self.params.append(source)
 
     def visit_sizes(self, exprs: Iterable[Expr]) -> None:
         """Collects the parameters and images in expressions over sizes and parameters."""
