@@ -230,12 +230,14 @@ def _schedule(definitions: IncomingDefinitions, pipeline: Pipeline) -> Schedule:
     roles, names, problems = definitions.roles, definitions.names, definitions.problems
     places = {place: names.funcs[func.name] for place, func in roles.authored()}
     places |= {place: names.arguments[image] for place, image in roles.images.items()}
-    used = {place: one for place, one in places.items() if one in pipeline.is_image}
+    known = pipeline.is_image
+    used = {place: one for place, one in places.items() if one in known}
     steps, called = derivations(pipeline, roles, used, problems)
     problems.stop()
     whole = derived(pipeline, Schedule((), steps))
     funcs = {place: one for place, one in called.items() if one in whole.places}
-    images = {theirs: ours for theirs, ours in names.arguments.items() if ours in whole.is_image}
+    known = whole.is_image
+    images = {theirs: ours for theirs, ours in names.arguments.items() if ours in known}
     scheduling = Scheduling(whole, roles, funcs, images, definitions.convert, problems)
     schedule = scheduling.schedule(steps)
     problems.stop()
