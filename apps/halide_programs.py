@@ -82,7 +82,7 @@ def _read(file: Path, estimates: str) -> HalideProgram:
     except HalideImportError as error:
         name = f"{file}:{estimates}" if estimates else str(file)
         raise WrongUsage(f"{file}: {error}{_without_schedule(name, file, given)}") from None
-    if found.lacks_estimates:
+    if found.lacks_estimates or found.lacks_values:
         _LOG.warning(_lacking(f"{file}:{estimates}" if estimates else str(file), found))
     return _with_notes(found)
 
@@ -145,14 +145,17 @@ def _parsed(text: str) -> IncomingEstimates:
 
 def _lacking(name: str, program: HalideProgram) -> str:
     """A sentence that asks for the estimates that a program lacks."""
-    pipeline, names = program.pipeline, program.lacks_estimates
+    pipeline, names, values = program.pipeline, program.lacks_estimates, program.lacks_values
     dimensions = {
         **{image.name: image.dimensions for image in pipeline.images},
         **{one: len(pipeline.function(one).args) for one in pipeline.outputs},
     }
     shown = {one: "x".join(["64"] * dimensions[one]) for one in names}
+    shown |= dict.fromkeys(values, "4")
+    sizes = [f"no usual sizes of {', '.join(names)}"] if names else []
+    numbers = [f"no usual value of {', '.join(values)}"] if values else []
     return (
-        f"{name.partition(':')[0]} tells no usual sizes of {', '.join(names)}; give them, as in "
+        f"{name.partition(':')[0]} tells {' and '.join(sizes + numbers)}; give them, as in "
         f"{with_estimates(name, shown)}."
     )
 

@@ -16,7 +16,7 @@ from bench import (
     gallery,
     gpu_found,
     gpu_static,
-    halide_pipelines,
+    halide_table,
     planted,
     profile_overhead,
 )
@@ -189,7 +189,7 @@ def _halide() -> str:
 
 
 def _both_ways() -> str:
-    return halide_pipelines.table(_load("halide_pipelines")["pipelines"])
+    return halide_table.table(_load("halide_pipelines")["pipelines"])
 
 
 def _autoschedulers() -> str:

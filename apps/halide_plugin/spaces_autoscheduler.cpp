@@ -263,7 +263,7 @@ std::string answer(const Pipeline &pipeline, const AutoschedulerParams &params, 
     }
     given += " " + shell_word("target=" + target.to_string());
     given += " vector_bits=" + std::to_string(8 * target.natural_vector_size<uint8_t>());
-    const std::string command = shell_word(python) + " -m spaces.apps.halide_plugin.answer " + shell_word(name) + given;
+    const std::string command = shell_word(python) + " -P -m spaces.apps.halide_plugin.answer " + shell_word(name) + given;
     std::string text;
     FILE *output = popen(command.c_str(), "r");
     if (output != nullptr) {

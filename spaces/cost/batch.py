@@ -105,7 +105,7 @@ class Batch:
             raise BatchError(
                 f"{error} Pipeline {self.pipeline.name} needs a size for every output and image: "
                 "give estimates where it is defined, and a default for each scalar on which the "
-                "sizes of Funcs depend."
+                "sizes of Funcs depend (if it is of Halide, an estimate, too)."
             ) from None
 
     def full(self, value: object) -> NDArray[np.float64]:

@@ -47,7 +47,7 @@ def test_usual_sizes_are_asked_for_by_name(file: Path) -> None:
         ("in=large", "'large' is not a size"),
         ("p=many", "'many' is not a size"),
         ("p=3x3", "a Param takes a number"),
-        ("q=3x3", "There is an estimate for q, but estimates are for outputs and images"),
+        ("q=3x3", "estimate of q: no image, output or Param has this name; there are in, out, p."),
     ],
 )
 def test_what_is_wrong_with_sizes(file: Path, estimates: str, message: str) -> None:

@@ -72,6 +72,21 @@ def volume(rng: np.random.Generator, scheduled: bool) -> Case:
 
 
 @program
+def outside(rng: np.random.Generator, scheduled: bool) -> Case:
+    """A table computed, and memory obtained, outside all loops of the output."""
+    photo = hl.ImageParam(hl.Int(16), 2, "photo")
+    table, rows, out = hl.Func("table"), hl.Func("rows"), hl.Func("outside")
+    table[x] = hl.i16(x * x)
+    rows[x, y] = photo[x, y] + table[y]
+    out[x, y] = rows[x, y] - rows[x + 1, y] + table[x & 15]
+    if scheduled:
+        table.compute_at(out, hl.Var.outermost()).vectorize(x, 4)
+        rows.compute_at(out, y).hoist_storage(out, hl.Var.outermost())
+        out.vectorize(x, 8, hl.TailStrategy.GuardWithIf)
+    return Case([out], [[(0, 30), (0, 16)]], [(photo, pixels(rng, "int16", 31, 16))])
+
+
+@program
 def together(rng: np.random.Generator, scheduled: bool) -> Case:
     """Two outputs, computed in the same loops where there is a schedule."""
     photo = hl.ImageParam(hl.Int(16), 2, "photo")

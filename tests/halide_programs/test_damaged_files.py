@@ -40,6 +40,7 @@ from spaces.backend.halide.incoming.program import program
 from spaces.model.expressions.expr import constant
 from tests.differential.quick_code import quick_code
 from tests.draw_counts import examples
+from tests.halide_programs.damage_counts import Counts, known, write
 from tests.halide_programs.hostile import MEGABYTES, SECONDS, megabytes, tried
 
 ROOT = Path(__file__).parents[2]
@@ -190,9 +191,9 @@ def test_counts_beyond_the_file_are_refused() -> None:
 
 
 def test_a_vector_read_again_and_again_ends() -> None:
-    data = struct.pack("<I", 4) + struct.pack("<I", 1000) + bytes(4000)
-    buffer, whole = FlatBuffer(data), struct.Struct("<i")
-    reads = (buffer.numbers(whole, 0) for _ in range(10))
+    data = struct.pack("<2I", 4, 1000) + struct.pack("<I", 1) * 1000
+    buffer = FlatBuffer(data)
+    reads = (buffer.targets(0) for _ in range(10))
     with pytest.raises(HalideFileError, match="again and again"):
         list(reads)
 
@@ -245,8 +246,8 @@ def test_loops_that_are_alike_get_numbers_and_too_many_are_refused() -> None:
     found = program(with_splits(400), (), None, None, ForeignFacts.of(None, None))
     inner = [split.inner for split in found.schedule.of("out").stages[0].splits]
     assert inner == ["i", *(f"i_{number}" for number in range(1, 400))]
-    with pytest.raises(HalideImportError, match="more than 1000 loops, splits or prefetches"):
-        program(with_splits(1001), (), None, None, ForeignFacts.of(None, None))
+    with pytest.raises(HalideImportError, match="more than 500 loops, splits or prefetches"):
+        program(with_splits(501), (), None, None, ForeignFacts.of(None, None))
 
 
 def test_intrinsics_of_other_operands_are_refused() -> None:
@@ -261,6 +262,14 @@ def test_intrinsics_of_other_operands_are_refused() -> None:
                 refused += 1
         assert refused or name == "concat_bits", name
     assert "foreign" not in INTRINSICS
+
+
+def test_what_was_tried_of_other_files_does_not_count(tmp_path: Path) -> None:
+    results, counts = tmp_path / "counts.json", Counts(5)
+    counts.add("read", 0.25)
+    write(results, counts, 37)
+    assert known(results, 5, 37).tried == 1
+    assert known(results, 5, 38).tried == known(results, 6, 37).tried == 0
 
 
 def test_damaged_files_end_in_sentences() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from spaces.backend.halide.file.contents import Contents
 from spaces.backend.halide.file.errors import HalideFileError
@@ -15,8 +15,10 @@ SERIALIZATION = "18.0.1"
 them; one kind of split, made by ``rfactor``, is gone since 21.
 """
 
-MOST_BYTES = 1 << 28
-"""A pipeline takes a few hundred kilobytes; more than this is something else."""
+MOST_BYTES = 1 << 26
+"""A pipeline takes a few hundred kilobytes besides the arrays inside of it. Of these memory holds
+two copies, with that of the file.
+"""
 
 MOST_TABLES = 1 << 15
 """Halide's largest apps have some 16,000. Each table becomes a record of a few hundred bytes, and
@@ -65,53 +67,51 @@ def _record(buffer: FlatBuffer, root: Ref) -> Any:
             they share, a small file could hold an expression that is too large to be walked.
     """
     made: dict[int, Any] = {}
-    opened: dict[int, dict[str, Raw]] = {}
+    opened: dict[int, tuple[dict[str, Raw], _Holding]] = {}
     known = {root.place}
     stack = [root]
     while stack:
         ref = stack[-1]
-        fields = opened.pop(ref.place, None)
-        if fields is not None:
-            stack.pop()
-            filled = {name: _filled(raw, made) for name, raw in fields.items()}
-            made[ref.place] = ref.record(**filled)
-            continue
-        opened[ref.place] = fields = _fields(buffer, ref)
-        for child in _refs(fields):
-            if child.place in known:
-                raise HalideFileError(
-                    f"The file is damaged: two parts hold what is at byte {child.place}."
-                )
-            known.add(child.place)
-            stack.append(child)
-        if len(known) > MOST_TABLES:
-            raise HalideFileError(f"The file has more than {MOST_TABLES} parts.")
+        if ref.place in opened:
+            fields, holding = opened.pop(ref.place)
+        else:
+            fields, holding = _opened(buffer, ref)
+            children = [one for refs in holding.values() for one in refs if one is not None]
+            for child in children:
+                if child.place in known:
+                    raise HalideFileError(
+                        f"The file is damaged: two parts hold what is at byte {child.place}."
+                    )
+                known.add(child.place)
+            if len(known) > MOST_TABLES:
+                raise HalideFileError(f"The file has more than {MOST_TABLES} parts.")
+            if children:
+                stack += children
+                opened[ref.place] = fields, holding
+                continue
+        stack.pop()
+        for name, refs in holding.items():
+            records = tuple(None if one is None else made.pop(one.place) for one in refs)
+            fields[name] = records if isinstance(fields[name], list) else records[0]
+        made[ref.place] = ref.record(**fields)
     return made[root.place]
 
 
-def _fields(buffer: FlatBuffer, ref: Ref) -> dict[str, Raw]:
+_Holding: TypeAlias = Mapping[str, list[Ref | None]]
+"""By the names of the fields that hold other tables, these."""
+
+
+def _opened(buffer: FlatBuffer, ref: Ref) -> tuple[dict[str, Raw], _Holding]:
+    """The fields of a table."""
     shape = layout(ref.record)
     places = buffer.slots(ref.place, shape.slots)
-    fields: dict[str, Raw] = {}
-    first = 0
-    for name, slot in shape.fields:
-        fields[name] = slot.read(buffer, places[first : first + slot.width])
-        first += slot.width
-    return fields
-
-
-def _refs(fields: dict[str, Raw]) -> Iterator[Ref]:
-    for raw in fields.values():
-        if isinstance(raw, Ref):
-            yield raw
-        elif isinstance(raw, list):
-            yield from (one for one in raw if one is not None)
-
-
-def _filled(raw: Raw, made: dict[int, Any]) -> Any:
-    """A value with records in place of Refs."""
-    if isinstance(raw, Ref):
-        return made.pop(raw.place)
-    if isinstance(raw, list):
-        return tuple(None if one is None else made.pop(one.place) for one in raw)
-    return raw
+    fields = {**shape.absent}
+    holding: dict[str, list[Ref | None]] = {}
+    for name, slot, first, end in shape.fields:
+        if places[first] and places[end - 1]:
+            fields[name] = raw = slot.read(buffer, places[first:end])
+            if isinstance(raw, Ref):
+                holding[name] = [raw]
+            elif isinstance(raw, list):
+                holding[name] = raw
+    return fields, holding

@@ -18,6 +18,14 @@ from spaces.backend.halide.file.errors import HalideFileError
 
 _UINT16, _UINT32, _INT32 = (struct.Struct(form) for form in ("<H", "<I", "<i"))
 
+MOST_ELEMENTS = 1 << 17
+"""In all lists of a file together. A table is in one list, with its kind in another one, and there
+are fewer names in lists than tables.
+"""
+
+MOST_CHARACTERS = 1024
+"""In one name or message. Python reads numbers of a few more digits."""
+
 
 @define
 class FlatBuffer:
@@ -29,6 +37,9 @@ class FlatBuffer:
 
     data: bytes
     _work: int = field(init=False)
+    _elements: int = field(init=False, default=MOST_ELEMENTS)
+    _vtables: dict[int, tuple[int, ...]] = field(init=False, factory=dict)
+    """By their places, the distances that vtables tell."""
 
     def __attrs_post_init__(self) -> None:
         self._work = len(self.data)
@@ -38,10 +49,10 @@ class FlatBuffer:
         return self.target(0)
 
     def spend(self, amount: int) -> None:
-        """Counts pieces that are read.
+        """Counts bytes that are read.
 
         Raises:
-            HalideFileError: there are more of them than the file has bytes.
+            HalideFileError: there are more of them than the file has.
         """
         self._work -= amount
         if self._work < 0:
@@ -65,16 +76,20 @@ class FlatBuffer:
             raise self._outside(at)
         return at + distance
 
-    def slots(self, table: int, most: int) -> tuple[int, ...]:
+    def slots(self, table: int, most: int) -> list[int]:
         """For each of the first ``most`` slots of a table its place; 0 where it is absent."""
         vtable: int = table - self.number(_INT32, table)
-        size: int = self.number(_UINT16, vtable)
-        if size < 4 or size % 2 or vtable + size > len(self.data):
-            raise self._outside(vtable)
-        here = min(most, (size - 4) // 2)
-        places = struct.unpack_from(f"<{here}H", self.data, vtable + 4)
-        self.spend(1)
-        return (*(table + place if place else 0 for place in places), *(0,) * (most - here))
+        distances = self._vtables.get(vtable)
+        if distances is None:  # tables of one kind share it
+            size: int = self.number(_UINT16, vtable)
+            if size < 4 or size % 2 or vtable + size > len(self.data):
+                raise self._outside(vtable)
+            distances = struct.unpack_from(f"<{size // 2 - 2}H", self.data, vtable + 4)
+            self.spend(size)
+            self._vtables[vtable] = distances
+        self.spend(_INT32.size)
+        places = [table + distance if distance else 0 for distance in distances[:most]]
+        return places + [0] * (most - len(places))
 
     def vector(self, at: int, bytes_each: int) -> tuple[int, int]:
         """The place of the first element of the vector behind a distance, and their number."""
@@ -85,18 +100,25 @@ class FlatBuffer:
                 f"The file is damaged: at byte {vector} it counts {count} elements, more than the "
                 f"{len(self.data)} bytes of the file hold."
             )
-        self.spend(count * bytes_each // 4)
+        self.spend(count * bytes_each)
         return vector + 4, count
-
-    def numbers(self, form: struct.Struct, at: int) -> tuple[Any, ...]:
-        """The numbers of the vector behind a distance."""
-        first, count = self.vector(at, form.size)
-        return tuple(one for (one,) in form.iter_unpack(self._slice(first, count * form.size)))
 
     def targets(self, at: int) -> list[int]:
         """The places to which the vector of distances behind a distance leads."""
-        first, count = self.vector(at, 4)
+        first, count = self._listed(at, 4)
         return [self.target(first + 4 * number) for number in range(count)]
+
+    def small_numbers(self, at: int) -> bytes:
+        """The numbers, of one byte each, of the vector behind a distance."""
+        return self._slice(*self._listed(at, 1))
+
+    def _listed(self, at: int, bytes_each: int) -> tuple[int, int]:
+        """A vector whose elements become objects."""
+        first, count = self.vector(at, bytes_each)
+        self._elements -= count
+        if self._elements < 0:
+            raise HalideFileError(f"The lists of the file have more than {MOST_ELEMENTS} elements.")
+        return first, count
 
     def octets(self, at: int) -> bytes:
         """The vector of bytes behind a distance."""
@@ -108,7 +130,12 @@ class FlatBuffer:
         count: int = self.number(_UINT32, at)
         if count > len(self.data) - at - 4:
             raise self._outside(at)
-        self.spend(count // 4)
+        self.spend(count)
+        if count > MOST_CHARACTERS:
+            raise HalideFileError(
+                f"At byte {at} the file has a name or message of {count} bytes; {MOST_CHARACTERS} "
+                "is the most."
+            )
         try:
             return self._slice(at + 4, count).decode()
         except UnicodeDecodeError:

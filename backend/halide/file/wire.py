@@ -9,8 +9,8 @@ format gives them. The union of all expressions takes two slots, one for the kin
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import attrs
 from attrs import frozen
@@ -23,9 +23,8 @@ INT32, INT64, UINT64, FLOAT64, BYTE = (
 )
 
 
-@frozen
-class Ref:
-    """The table at a place, to be read as a record of a class."""
+class Ref(NamedTuple):
+    """The table at a place, to be read as a record of a class. A tuple, as they are many."""
 
     place: int
     record: type[Any]
@@ -42,8 +41,12 @@ class FieldSlot(Protocol):
     def width(self) -> int:
         """How many slots the field takes."""
 
+    @property
+    def absent(self) -> Raw:
+        """The value where a slot is absent."""
+
     def read(self, buffer: FlatBuffer, places: Sequence[int]) -> Raw:
-        """The value, in which tables are still Refs."""
+        """The value at the places of the slots, none of them absent. Its tables are still Refs."""
 
 
 @frozen
@@ -55,7 +58,7 @@ class _Plain:
     width: int = 1
 
     def read(self, buffer: FlatBuffer, places: Sequence[int]) -> Raw:
-        return self.reads(buffer, places[0]) if places[0] else self.absent
+        return self.reads(buffer, places[0])
 
 
 @frozen
@@ -64,11 +67,10 @@ class _Union:
 
     kinds: Callable[[], Sequence[type[Any] | None]]
     width: int = 2
+    absent: Raw = None
 
     def read(self, buffer: FlatBuffer, places: Sequence[int]) -> Raw:
         kind, at = places
-        if not kind or not at:
-            return None
         record = _of_kind(self.kinds(), buffer.number(BYTE, kind))
         return None if record is None else Ref(buffer.target(at), record)
 
@@ -79,12 +81,11 @@ class _Unions:
 
     kinds: Callable[[], Sequence[type[Any] | None]]
     width: int = 2
+    absent: Raw = ()
 
     def read(self, buffer: FlatBuffer, places: Sequence[int]) -> Raw:
         kinds, at = places
-        if not kinds or not at:
-            return []
-        records = [_of_kind(self.kinds(), kind) for kind in buffer.octets(kinds)]
+        records = [_of_kind(self.kinds(), kind) for kind in buffer.small_numbers(kinds)]
         targets = buffer.targets(at)
         if len(records) != len(targets):
             raise HalideFileError(
@@ -120,11 +121,6 @@ def number(form: struct.Struct = INT32, absent: float | None = 0) -> Any:
     return _field(_Plain(lambda buffer, at: buffer.number(form, at), absent))
 
 
-def numbers(form: struct.Struct = INT32) -> Any:
-    """A tuple of numbers."""
-    return _field(_Plain(lambda buffer, at: buffer.numbers(form, at), ()))
-
-
 def flag() -> Any:
     """True or false."""
     return _field(_Plain(lambda buffer, at: bool(buffer.number(BYTE, at)), False))
@@ -142,7 +138,7 @@ def choice(*names: str) -> Any:
 
 def choices(*names: str) -> Any:
     """A tuple of names of a list, by their numbers there."""
-    return _field(_Plain(lambda b, at: tuple(_named(names, one) for one in b.octets(at)), ()))
+    return _field(_Plain(lambda b, at: tuple(_named(names, n) for n in b.small_numbers(at)), ()))
 
 
 def _named(names: Sequence[str], place: int) -> str:
@@ -175,10 +171,18 @@ def unions(kinds: Callable[[], Sequence[type[Any] | None]]) -> Any:
 
 @frozen
 class TableLayout:
-    """The fields of a record class in the order of their slots, and the number of slots."""
+    """How a table holds a record of a class.
 
-    fields: tuple[tuple[str, FieldSlot], ...]
+    Attributes:
+        fields: the fields in the order of their slots, each with the number of its first slot, and
+            that behind its last one.
+        slots: the number of slots.
+        absent: the values of all fields if all slots are absent.
+    """
+
+    fields: tuple[tuple[str, FieldSlot, int, int], ...]
     slots: int
+    absent: Mapping[str, Raw]
 
 
 _LAYOUTS: dict[type[Any], TableLayout] = {}
@@ -188,7 +192,15 @@ def layout(record: type[Any]) -> TableLayout:
     """How a table holds a record of a class."""
     found = _LAYOUTS.get(record)
     if found is None:
-        fields = tuple((one.name, one.metadata["slot"]) for one in attrs.fields(record))
-        found = TableLayout(fields, sum([slot.width for _, slot in fields]))
-        _LAYOUTS[record] = found
+        found = _LAYOUTS[record] = _layout(record)
     return found
+
+
+def _layout(record: type[Any]) -> TableLayout:
+    fields = []
+    first = 0
+    for one in attrs.fields(record):
+        slot: FieldSlot = one.metadata["slot"]
+        fields.append((one.name, slot, first, first + slot.width))
+        first += slot.width
+    return TableLayout(tuple(fields), first, {name: slot.absent for name, slot, *_ in fields})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 from attrs import define, field
@@ -35,6 +36,10 @@ class IncomingArguments:
     def of(roles: Roles, given: IncomingNames, problems: Problems) -> IncomingArguments:
         """The arguments of a pipeline."""
         made, names = IncomingArguments(), given.arguments
+        for name, count in Counter(roles.images.values()).items():
+            with problems.at(f"image {names.get(name, name)}"):
+                if count > 1:
+                    raise Unsupported("several images have this name; give each its own.")
         for one in roles.inputs():
             what = "image" if one.is_buffer else "Param"
             with problems.at(f"{what} {names[one.name]}"), refusals_unsupported():

@@ -105,11 +105,17 @@ class IncomingDefinitions:
         ask for the types of their inputs.
         """
         found = [place for place in self.funcs if not self._file(place).extern_function_name]
-        waiting = [place for place in self.funcs if place not in found]
-        while waiting:
-            ready = [place for place in waiting if self._foreign_inputs(place).isdisjoint(waiting)]
-            found += ready or waiting
-            waiting = [place for place in waiting if ready and place not in ready]
+        foreign = [place for place in self.funcs if self._file(place).extern_function_name]
+        seen = set(found)
+        todo = [(place, False) for place in reversed(foreign)]
+        while todo:
+            place, has_inputs = todo.pop()
+            if has_inputs:
+                found.append(place)
+            elif place not in seen:
+                seen.add(place)
+                todo.append((place, True))
+                todo += [(one, False) for one in self._foreign_inputs(place) if one in self.funcs]
         return found
 
     def _foreign_inputs(self, place: int) -> set[int]:
@@ -236,6 +242,8 @@ class IncomingDefinitions:
 
     def _scalar(self, name: str) -> Expr | None:
         param = self.arguments.scalars.get(name)
+        if param is None and name in self.arguments.images:
+            raise Unsupported(f"{name} is the name of an image and of a Param; rename one.")
         if param is None and name in self.names.arguments:
             return _REPORTED
         return None if param is None else param.as_expr()
@@ -251,6 +259,8 @@ class IncomingDefinitions:
 
     def _image(self, name: str, args: Sequence[Expr]) -> Expr:
         image = self.arguments.images.get(name)
+        if image is None and name in self.arguments.scalars:
+            raise Unsupported(f"{name} is the name of an image and of a Param; rename one.")
         if image is None and name in self.names.arguments:
             return _REPORTED
         if image is None:

@@ -6,13 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from spaces.backend.halide.file.contents import BoundTable, FuncTable, ParameterTable
-from spaces.backend.halide.file.nodes import HalideNode
+from spaces.backend.halide.file.nodes import HalideNode, IntImmNode
 from spaces.backend.halide.incoming.definitions import IncomingDefinitions
-from spaces.backend.halide.incoming.problems import Unsupported, refusals_unsupported
+from spaces.backend.halide.incoming.problems import (
+    Problems,
+    Unsupported,
+    refusals_unsupported,
+)
 from spaces.model.algorithm.dimensions import BufferDimensions
 from spaces.model.algorithm.param import Param
 from spaces.model.expressions.expr import Const, Expr
 from spaces.model.expressions.numbers import shown_number
+from spaces.model.suggestions import some_of, suggestion
 
 IncomingEstimates: TypeAlias = Mapping[str, Sequence[int | tuple[int, int]] | int | float]
 """For each image and output the extent, or the (min, extent), of each dimension, innermost first;
@@ -91,7 +96,8 @@ def _number(node: HalideNode | None, definitions: IncomingDefinitions) -> int | 
 def _limit_buffer(
     buffer: BufferDimensions, known: ParameterTable, definitions: IncomingDefinitions
 ) -> None:
-    strides = [_stride(c.stride, definitions) for c in known.buffer_constraints]
+    problems, given = definitions.problems, known.buffer_constraints
+    strides = [_stride(one.stride, d, buffer.name, problems) for d, one in enumerate(given)]
     usual = (1, *(None,) * (len(strides) - 1))[: len(strides)]
     with refusals_unsupported():
         for d, dimension in enumerate(known.buffer_constraints):
@@ -104,13 +110,18 @@ def _limit_buffer(
                 buffer.dim(d).set_stride(stride)
 
 
-def _stride(node: HalideNode | None, definitions: IncomingDefinitions) -> int | None:
-    if node is None:
-        return None
-    stride = definitions.constant(node)
-    if not isinstance(stride, Const):
-        raise Unsupported(f"its stride depends on `{stride}`; strides are numbers here.")
-    return int(stride.value)
+def _stride(node: HalideNode | None, d: int, name: str, problems: Problems) -> int | None:
+    """A stride; None, which leaves it to the caller, if it is no number. People write so that a
+    stride is a multiple of something.
+    """
+    if isinstance(node, IntImmNode):
+        return node.value
+    if node is not None:
+        problems.note(
+            f"What {name}.dim({d}).set_stride says is left out: it depends on sizes or strides, "
+            "and strides are numbers here. Any stride is right."
+        )
+    return None
 
 
 def estimates_of(
@@ -144,8 +155,15 @@ def estimates_of(
             sizes = [(dim.min, dim.extent) for dim in buffer.dims]
             found[arguments.images[buffer.name].name] = sizes
     params = {param.name: param for param in arguments.scalars.values()}
+    buffers = (*(one.name for one in arguments.images.values()), *_output_names(definitions))
     for name, value in wanted.items():
         with definitions.problems.at(f"estimate of {name}"):
+            if name not in params and name not in buffers:
+                known_ones = [*buffers, *params]
+                raise Unsupported(
+                    f"no image, output or Param has this name{suggestion(name, known_ones)}; there "
+                    f"are {some_of(known_ones)}."
+                )
             if name not in params:
                 found[name] = [value] if isinstance(value, int | float) else value
             elif isinstance(value, int | float):
@@ -153,6 +171,11 @@ def estimates_of(
             else:
                 raise Unsupported(f"a Param takes a number, not {shown_number(value)}.")
     return found
+
+
+def _output_names(definitions: IncomingDefinitions) -> tuple[str, ...]:
+    names = definitions.roles.contents.output_names
+    return tuple(definitions.names.funcs[name] for name in names if name in definitions.names.funcs)
 
 
 def _ranges(

@@ -35,7 +35,7 @@ def from_halide(
         HalideMissingError: Halide's package, the extra ``halide``, is not installed.
         HalideImportError: the pipeline has parts that cannot come in; it lists all of them.
         HalideFailure: Halide cannot serialize it.
-        TypeError: ``source`` is something else.
+        TypeError: ``source`` or ``estimates`` is something else.
     """
     # Halide's package is optional, and this is the one call that needs it.
     serializing = import_module("spaces.backend.halide.incoming.serializing")

@@ -47,7 +47,7 @@ _Choice = TypeVar("_Choice", bound=Choice)
 OUTER = "__outermost"
 """The loop of one iteration that Halide puts around all others of a stage."""
 
-MOST_LOOPS = 1000
+MOST_LOOPS = 500
 """A stage has fewer loops, splits and prefetches than this, each; no compiler could nest more."""
 
 _KINDS = {
@@ -91,6 +91,11 @@ def whole(value: Expr, what: str) -> int:
         return int(evaluate(value, {}))
     except FormulaError:
         raise Unsupported(f"{what} is `{value}`; schedules here have numbers.") from None
+
+
+def _last(path: str) -> str:
+    """The part of a path behind its last point."""
+    return path.rpartition(".")[2]
 
 
 @define
@@ -149,10 +154,18 @@ class StageLoops:
         """The name here of a loop, which Halide calls by the end of its path; None if the stage
         has no such loop.
         """
-        for dim in self.schedule.dims:
-            if (dim.var == loop or dim.var.endswith(f".{loop}")) and dim.var in self._names:
-                return self._names[dim.var]
+        for var in self._vars.get(_last(loop), ()):
+            if (var == loop or var.endswith(f".{loop}")) and var in self._names:
+                return self._names[var]
         return None
+
+    @cached_property
+    def _vars(self) -> dict[str, list[str]]:
+        """The paths of all loops, by their ends."""
+        found: dict[str, list[str]] = {}
+        for dim in self.schedule.dims:
+            found.setdefault(_last(dim.var), []).append(dim.var)
+        return found
 
     def named(self, loop: str) -> str:
         """The same; a loop that the stage does not have is an error.
@@ -195,11 +208,11 @@ class StageLoops:
                 self._names[split.outer] = name = self._taken(split.old_var)
                 self._different.taken.add(name)
             case "SplitVar":
-                factor = whole(self.convert(split.factor), "the factor")
-                tail = member(Tail, split.tail)
                 old = self._taken(split.old_var)
                 outer = self._add(split.outer, split.old_var, old)
                 inner = self._add(split.inner, split.old_var, old)
+                factor = whole(self.convert(split.factor), "the factor")
+                tail = member(Tail, split.tail)
                 self._records.append(Split(old, outer, inner, factor, tail))
             case "FuseVars":
                 inner, outer = self._taken(split.inner), self._taken(split.outer)

@@ -20,6 +20,11 @@ Funcs of ``lambda_func``.
 """
 
 
+_UNNAMED = re.compile(r"b(\d+)")
+"""The name of an array inside a pipeline that has got none: Halide numbers all arrays of a process.
+"""
+
+
 @define
 class DifferentNames:
     """Names that all differ.
@@ -58,9 +63,17 @@ class IncomingNames:
     def of(roles: Roles) -> IncomingNames:
         """The names of the things of a file."""
         given = [one.name for one in roles.inputs()]
-        arguments = plain_names((*given, *(one.name for one in roles.contents.buffers)))
+        arrays = {one.name: _numbered(one.name) for one in roles.contents.buffers}
+        found = plain_names((*given, *arrays.values()))
+        arguments = {name: found[arrays.get(name, name)] for name in (*given, *arrays)}
         funcs = plain_names((func.name for _, func in roles.authored()), taken=arguments.values())
         return IncomingNames(arguments, funcs)
+
+
+def _numbered(array: str) -> str:
+    """The name of an array with its number apart, if Halide has made both."""
+    made = _UNNAMED.fullmatch(array)
+    return array if made is None else f"b${made[1]}"
 
 
 def written(name: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
@@ -25,6 +27,8 @@ from spaces.backend.halide.incoming.substitutes import derivations
 from spaces.model.algorithm.freeze import pipeline as freeze
 from spaces.model.algorithm.pipeline import Image, Pipeline, Scalar
 from spaces.model.algorithm.size_constraints import Constraints
+from spaces.model.articles import shown_kind
+from spaces.model.expressions.expr import Call, walk
 from spaces.model.nest.largest_outputs import largest_outputs
 from spaces.model.schedules.derive import derived
 from spaces.model.schedules.schedule import Schedule
@@ -63,6 +67,21 @@ class HalideProgram:
         """The images and outputs without an estimated size. A file does not have all of them."""
         buffers = (*(image.name for image in self.pipeline.images), *self.pipeline.outputs)
         return tuple(name for name in buffers if self.pipeline.estimate(name) is None)
+
+    @property
+    def lacks_values(self) -> tuple[str, ...]:
+        """The Params without a usual value on which sizes of Funcs may depend: they stand in bounds
+        of reduction domains or in coordinates.
+        """
+        stages = (stage for function in self.pipeline.functions for stage in function.stages)
+        asked: set[str] = set()
+        for stage in stages:
+            ends = (end for rvar in stage.rvars for end in (rvar.min, rvar.extent))
+            calls = (node for node in walk(*stage.values) if isinstance(node, Call))
+            for place in (*ends, *(arg for call in calls for arg in call.args)):
+                asked |= place.names
+        scalars = (one for one in self.pipeline.scalars if one.default is None)
+        return tuple(one.name for one in scalars if one.name in asked)
 
     def largest_outputs(self) -> dict[str, tuple[tuple[int, int], ...]]:
         """For each output without an estimated size, the largest (min, extent) of each dimension
@@ -106,10 +125,31 @@ def read_hlpipe(
         HalideFileError: the file is damaged, or no file of these versions.
         HalideImportError: the pipeline has parts that cannot come in; it lists all of them.
         OSError: the file cannot be read.
+        TypeError: ``file`` or ``estimates`` is something else.
     """
+    if not isinstance(file, str | PathLike | bytes):
+        raise TypeError(
+            f"read_hlpipe takes the name of a file, or its bytes, not {shown_kind(file)}; "
+            "from_halide takes objects of Halide."
+        )
     data = file if isinstance(file, bytes) else Path(file).read_bytes()
     foreign = ForeignFacts.of(needs, cycles)
-    return program(decode(data), (), name, estimates, foreign, ignore_schedule=ignore_schedule)
+    with _without_collections():
+        return program(decode(data), (), name, estimates, foreign, ignore_schedule=ignore_schedule)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Leaves Python's garbage alone meanwhile. A file makes some hundred thousand objects, and most
+    of them stay: to look for garbage among them takes a quarter of the time.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def program(
@@ -125,7 +165,13 @@ def program(
 
     Raises:
         HalideImportError: it has parts that cannot come in.
+        TypeError: ``estimates`` is no mapping.
     """
+    if not isinstance(estimates, Mapping | None):
+        raise TypeError(
+            f"estimates is a mapping from names, as in estimates={{'out': [640, 480], 'gain': 2}}, "
+            f"not {shown_kind(estimates)}."
+        )
     problems = Problems(name or written(next(iter(contents.output_names), "without outputs")))
     roles = Roles(contents)
     names = IncomingNames.of(roles)
@@ -184,12 +230,14 @@ def _schedule(definitions: IncomingDefinitions, pipeline: Pipeline) -> Schedule:
     roles, names, problems = definitions.roles, definitions.names, definitions.problems
     places = {place: names.funcs[func.name] for place, func in roles.authored()}
     places |= {place: names.arguments[image] for place, image in roles.images.items()}
-    used = {place: one for place, one in places.items() if one in pipeline.is_image}
+    known = pipeline.is_image
+    used = {place: one for place, one in places.items() if one in known}
     steps, called = derivations(pipeline, roles, used, problems)
     problems.stop()
     whole = derived(pipeline, Schedule((), steps))
     funcs = {place: one for place, one in called.items() if one in whole.places}
-    images = {theirs: ours for theirs, ours in names.arguments.items() if ours in whole.is_image}
+    known = whole.is_image
+    images = {theirs: ours for theirs, ours in names.arguments.items() if ours in known}
     scheduling = Scheduling(whole, roles, funcs, images, definitions.convert, problems)
     schedule = scheduling.schedule(steps)
     problems.stop()

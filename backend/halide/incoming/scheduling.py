@@ -18,6 +18,7 @@ from spaces.backend.halide.incoming.roles import Roles
 from spaces.backend.halide.incoming.tails import with_automatic_tails
 from spaces.backend.halide.meaning import as_halide_means
 from spaces.model.algorithm.pipeline import Function, Pipeline
+from spaces.model.algorithm.var import OUTERMOST
 from spaces.model.expressions.expr import Const, Expr, Variable, logical
 from spaces.model.expressions.rewrite import rewrite
 from spaces.model.schedules.conditions import ConditionError
@@ -39,6 +40,7 @@ from spaces.model.schedules.schedule import (
     StageOf,
     StorageBound,
 )
+from spaces.model.suggestions import some_of
 
 MOST_CONDITIONS = 8
 """Specializations in one another."""
@@ -62,6 +64,8 @@ class Scheduling:
     problems: Problems
     _loops: dict[str, list[StageLoops]] = field(init=False, factory=dict)
     """The stages of each Func, by its name here, with those of its specializations behind."""
+    _files: dict[str, file.FuncTable] = field(init=False)
+    """The Funcs of the file by their names here."""
     _by_name: dict[str, str] = field(init=False)
     """The names of Funcs here, by their names in Halide."""
     _targets: dict[str, str] = field(init=False)
@@ -69,6 +73,7 @@ class Scheduling:
 
     def __attrs_post_init__(self) -> None:
         funcs = self.roles.contents.funcs
+        self._files = {name: funcs[place] for place, name in self.names.items()}
         self._by_name = {funcs[place].name: name for place, name in self.names.items()}
         images = {funcs[place].name: self.images.get(i) for place, i in self.roles.images.items()}
         known = {theirs: ours for theirs, ours in images.items() if ours is not None}
@@ -76,7 +81,7 @@ class Scheduling:
 
     def schedule(self, derivations: tuple[Derivation, ...]) -> Schedule:
         """The schedule, as Halide follows it."""
-        files = {name: self.roles.contents.funcs[place] for place, name in self.names.items()}
+        files = self._files
         functions = self.pipeline.functions
         orders = {}
         for function in functions:
@@ -229,14 +234,30 @@ class Scheduling:
         if name is None or name not in self._loops:
             raise Unsupported(f"there is no Func {given.func_name} to compute or store it at.")
         if given.var_name == OUTER:
+            if self._is_at_root(name):
+                return ROOT  # its loops run once
             raise Unsupported(f"the place outside all loops of {name} has no name here.")
         stages = self._loops[name]
         if given.stage_index >= 0:
             stages = stages[given.stage_index : given.stage_index + 1]
         found = {one.find(given.var_name) for one in stages} - {None}
         if len(found) != 1:
-            raise Unsupported(f"{name} has no loop {given.var_name} to compute or store it at.")
+            there = some_of([*dict.fromkeys(o.name for one in stages for o in one.order.loops)])
+            raise Unsupported(
+                f"{name} has no loop {given.var_name} to compute or store it at; it has {there}."
+            )
         return LoopLevel(name, str(found.pop()))
+
+    def _is_at_root(self, name: str) -> bool:
+        """Whether the loops of a Func are in no others, and each of its stages runs on the CPU."""
+        stages = [loops.order.loops for loops in self._loops[name]]
+        if any(loop.name in OUTERMOST for loops in stages for loop in loops):
+            return False
+        if name in self.pipeline.outputs:
+            return True
+        schedule = self._files[name].func_schedule
+        level = None if schedule is None else schedule.compute_level
+        return level is not None and level.var_name == "__root"
 
     def _bound(self, given: file.BoundTable, args: Mapping[str, str]) -> Bound | Alignment:
         var = _of(args, given.var)

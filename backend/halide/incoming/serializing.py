@@ -62,21 +62,43 @@ def pipeline_of(source: Any) -> Any:
     """The ``halide.Pipeline`` of what :func:`live_program` takes.
 
     Raises:
+        HalideFailure: an output has no definition, or Halide refuses what a generator does.
         TypeError: ``source`` is something else.
     """
-    if isinstance(source, hl.Pipeline):
-        return source
-    if isinstance(source, hl.Func):
-        return hl.Pipeline([source])
     if isinstance(source, type) and issubclass(source, hl.Generator):
-        with hl.GeneratorContext(hl.get_host_target()):
-            return source()._build_pipeline()
+        return _generated(source)
+    made = source if isinstance(source, hl.Pipeline) else hl.Pipeline(_funcs(source))
+    undefined = [func.name() for func in made.outputs() if not func.defined()]
+    if undefined:
+        raise HalideFailure(f"Func {', '.join(undefined)} of Halide has no definition.")
+    return made
+
+
+def _funcs(source: Any) -> list[Any]:
+    """The outputs.
+
+    Raises:
+        TypeError: ``source`` is no Func and no list of Funcs.
+    """
+    if isinstance(source, hl.Func):
+        return [source]
     if isinstance(source, Sequence) and source and all(isinstance(f, hl.Func) for f in source):
-        return hl.Pipeline(list(source))
+        return list(source)
     raise TypeError(
-        "from_halide takes a halide.Func, a halide.Pipeline, a class of halide.Generator or a list "
-        f"of Funcs, not {source!r}."
+        "A pipeline of Halide is a halide.Func, a halide.Pipeline, a list of Funcs or, for "
+        f"from_halide, a class of halide.Generator, not {source!r}."
     )
+
+
+def _generated(source: type) -> Any:
+    if not hasattr(source, "_halide_registered_name"):
+        raise TypeError(
+            f"Halide does not know the generator {source.__name__}: put @halide.generator('NAME') "
+            "above its class."
+        )
+    building = failing_as(HalideFailure, f"Halide cannot build {source.__name__}")
+    with building, hl.GeneratorContext(hl.get_host_target()):
+        return source()._build_pipeline()
 
 
 def _known(parameters: Mapping[str, Any]) -> Iterator[ParameterTable]:

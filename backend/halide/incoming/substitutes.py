@@ -11,6 +11,9 @@ from spaces.model.schedules.derivations import Clone, Derivation, Wrap
 from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.schedule import Schedule
 
+MOST_LOOKS = 100_000
+"""Each wrapper and clone looks at each Func of the pipeline."""
+
 
 def derivations(
     pipeline: Pipeline, roles: Roles, names: Mapping[int, str], problems: Problems
@@ -19,6 +22,10 @@ def derivations(
     places of their Funcs in the file; ``names`` gives those of the pipeline itself.
     """
     known = dict(names)
+    many, funcs = len(roles.substitutes), len(roles.contents.funcs)
+    if many * funcs > MOST_LOOKS:
+        problems.add(f"{many} wrappers and clones among {funcs} Funcs are too many.")
+        return (), known
     places = {func.name: place for place, func in enumerate(roles.contents.funcs)}
     steps: list[Derivation] = []
     waiting = list(roles.substitutes.values())
@@ -26,14 +33,14 @@ def derivations(
         # Halide clones a Func before it has wrappers; one for all readers leaves clones alone.
         cloned = {one.of for one in waiting if not one.is_wrapper}
         free = [one for one in waiting if not one.is_wrapper or one.of not in cloned]
-        ready = [one for one in free if _is_ready(one, known, places)]
+        ready = {one.place: one for one in free if _is_ready(one, known, places)}
         if not ready:
             break
-        for one in ready:
+        for one in ready.values():
             step = _step(one, known, places)
             steps.append(step)
             known[one.place] = step.name
-        waiting = [one for one in waiting if one not in ready]
+        waiting = [one for one in waiting if one.place not in ready]
     for one in waiting:
         name = roles.contents.funcs[one.place].name
         with problems.at(f"wrapper or clone {name}"):

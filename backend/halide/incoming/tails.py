@@ -9,7 +9,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from spaces.model.algorithm.pipeline import Pipeline, Stage
-from spaces.model.nest.splits import resolved_tails
+from spaces.model.nest.splits import automatic_tails
 from spaces.model.schedules.domain_order import DomainOrder, Split, Tail
 from spaces.model.schedules.schedule import Schedule
 
@@ -32,11 +32,13 @@ def with_automatic_tails(schedule: Schedule, pipeline: Pipeline) -> Schedule:
 
 
 def _automatic(stage: Stage, order: DomainOrder, is_update: bool) -> DomainOrder:
-    for place, record in enumerate(order.splits):
-        if isinstance(record, Split):
-            automatic = evolve(record, tail=Tail.AUTO)
-            splits = (*order.splits[:place], automatic, *order.splits[place + 1 :])
-            changed = evolve(order, splits=splits)
-            if resolved_tails(stage, changed, is_update)[place] is record.tail:
-                order = changed
-    return order
+    if not order.splits:
+        return order
+    pairs = zip(order.splits, automatic_tails(stage, order, is_update), strict=True)
+    splits = (
+        evolve(record, tail=Tail.AUTO)
+        if isinstance(record, Split) and record.tail is automatic
+        else record
+        for record, automatic in pairs
+    )
+    return evolve(order, splits=tuple(splits))

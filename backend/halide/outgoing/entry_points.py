@@ -101,8 +101,10 @@ def apply(
         HalideImportError: the pipeline has parts that cannot come in.
         ValueError: ``schedule`` is not one of this pipeline.
         TypeError: ``source`` is something else, as a class of generators, whose Funcs are made
-            anew each time.
+            anew each time; or ``leave`` is a single name.
     """
+    if isinstance(leave, str):
+        raise TypeError(f"leave takes a list of names: leave=[{leave!r}].")
     applying = import_module("spaces.backend.halide.outgoing.applying")
     foreign = ForeignFacts.of(needs, cycles)
     found: HalideProgram = applying.apply_schedule(schedule, source, tuple(leave), foreign)

@@ -71,7 +71,8 @@ def mistakes_in_estimates(pipeline: Pipeline) -> Iterator[str]:
         )
         yield (
             f"A space needs estimates of the outputs, and pipeline {pipeline.name} has "
-            f"none of {', '.join(unknown)}: give pipeline(..., estimates={{{sizes}}})."
+            f"none of {', '.join(unknown)}: give estimates={{{sizes}}} where it is made (pipeline, "
+            "from_halide, read_hlpipe)."
         )
 
 

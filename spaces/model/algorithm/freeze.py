@@ -160,6 +160,7 @@ class _Collected:
         self.funcs: list[Func] = []
         self.images: list[ImageParam] = []
         self.params: list[Param] = []
+        self._noted: set[int] = set()
         self._state: dict[int, str] = {}
 
     def visit_func(self, root: Func) -> None:
@@ -196,13 +197,17 @@ class _Collected:
 
     def _note(self, node: Expr) -> None:
         """Collects the parameter or image that a node stands for."""
-        if isinstance(node, ScalarVariable) and node.source not in self.params:
-            self.params.append(node.source)
-        if not isinstance(node, Reference | SizeVariable) or isinstance(node.source, Func):
+        if not isinstance(node, ScalarVariable | Reference | SizeVariable):
             return
-        if not any(node.source is i for i in self.images):
-            self.images.append(node.source)
-            self.visit_sizes(_given(node.source.buffer))
+        source = node.source
+        if isinstance(source, Func) or id(source) in self._noted:
+            return
+        self._noted.add(id(source))
+        if isinstance(source, ImageParam):
+            self.images.append(source)
+            self.visit_sizes(_given(source.buffer))
+        else:
+            self.params.append(source)
 
     def visit_sizes(self, exprs: Iterable[Expr]) -> None:
         """Collects the parameters and images in expressions over sizes and parameters."""
@@ -314,19 +319,20 @@ def _freeze_func(func: Func, freeze: _Freezing) -> Function:
             )
         return arithmetic(frozen)
 
-    stages = tuple(
-        Stage(
-            args=tuple(
-                place(_as_place(a, name)) for a, name in zip(d.args, func.args, strict=True)
-            ),
-            values=tuple(freeze(v, _coordinates(d, func.args)) for v in d.values),
+    def stage(definition: Definition) -> Stage:
+        coordinates = _coordinates(definition, func.args)
+        at = zip(definition.args, func.args, strict=True)
+        return Stage(
+            args=tuple(place(_as_place(arg, name)) for arg, name in at),
+            values=tuple(freeze(value, coordinates) for value in definition.values),
             rvars=tuple(
-                ReductionVar(r.name, place(r.min), place(r.extent)) for r in _reduction_vars(d)
+                ReductionVar(r.name, place(r.min), place(r.extent))
+                for r in _reduction_vars(definition)
             ),
-            predicates=tuple(place(p, _coordinates(d, func.args)) for p in d.predicates),
+            predicates=tuple(place(p, coordinates) for p in definition.predicates),
         )
-        for d in func.definitions
-    )
+
+    stages = tuple(map(stage, func.definitions))
     return Function(freeze.names[id(func)], func.args, func.types, stages)
 
 

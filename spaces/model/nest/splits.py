@@ -130,7 +130,14 @@ def resolved_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[T
     pure stage splits shift inwards, unless an earlier such split of at least the same factor
     already covers the loop.
     """
-    return tuple(tail for tail, _ in _tails(stage, order, is_update))
+    return tuple(tail for tail, _, _ in _tails(stage, order, is_update))
+
+
+def automatic_tails(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[Tail, ...]:
+    """For each split and fuse of ``order`` the tail that it would have if it were automatic and all
+    before it are as they are.
+    """
+    return tuple(automatic for _, automatic, _ in _tails(stage, order, is_update))
 
 
 def undecided_tail(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[int, Expr] | None:
@@ -141,7 +148,7 @@ def undecided_tail(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[i
     made = {name for record in order.splits for name in record.made}
     if made.isdisjoint(name for record in order.splits for name in record.taken):
         return None
-    for index, (_, cover) in enumerate(_tails(stage, order, is_update)):
+    for index, (_, _, cover) in enumerate(_tails(stage, order, is_update)):
         record = order.splits[index]
         if cover is None or not isinstance(record, Split) or cover == record.factor:
             continue
@@ -152,9 +159,9 @@ def undecided_tail(stage: Stage, order: DomainOrder, is_update: bool) -> tuple[i
 
 def _tails(
     stage: Stage, order: DomainOrder, is_update: bool
-) -> Iterator[tuple[Tail, Factor | None]]:
-    """The tail of each split and fuse; of an automatic one that rounds up where its factor is at
-    most that of an earlier split, the earlier factor.
+) -> Iterator[tuple[Tail, Tail, Factor | None]]:
+    """The tail of each split and fuse, and the one that it has if it is automatic; of an automatic
+    one that rounds up where its factor is at most that of an earlier split, the earlier factor.
     """
     inside: set[str] = set()
     covered: dict[str, Factor] = {}
@@ -162,18 +169,19 @@ def _tails(
         if isinstance(record, Fuse):
             if inside & {record.inner, record.outer}:
                 inside.add(record.fused)
-            yield Tail.AUTO, None
+            yield Tail.AUTO, Tail.AUTO, None
             continue
         tail, decisive = record.tail, None
         cover = covered.pop(record.old, None)
         is_inside = record.old in inside
         inside.discard(record.old)
         inside |= {record.inner, record.outer} if is_inside else {record.inner}
+        guards = record.old in exact or (is_update and is_inside)
+        automatic = _automatic(record, guards, is_update, cover)
         if tail is Tail.AUTO:
-            guards = record.old in exact or (is_update and is_inside)
-            tail = _automatic(record, guards, is_update, cover)
+            tail = automatic
             decisive = None if guards or is_update else cover
-        yield tail, decisive
+        yield tail, automatic, decisive
         if tail is Tail.SHIFT_INWARDS:
             covered[record.outer] = record.factor
         elif cover is not None:

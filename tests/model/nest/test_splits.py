@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spaces import DomainOrder, Expr, Func, Int32, OrderedLoop, Split, Tail, Var, pipeline
 from spaces.model.expressions.expr import Variable, constant
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.formulas.interval import Interval
 from spaces.model.formulas.simplify import Simplifier
-from spaces.model.nest.splits import divide, resolved_tails
+from spaces.model.nest.splits import automatic_tails, divide, resolved_tails
 from spaces.model.schedules.domain_order import Factor
 
 SIZE = Variable(Int32, "g.extent.0")
@@ -93,3 +96,30 @@ def test_a_loop_is_covered_by_an_earlier_split_of_at_least_the_factor(
     splits = (Split("x", "xo", "xi", first), Split("xo", "xoo", "xoi", second))
     order = DomainOrder(splits, tuple(OrderedLoop(name) for name in ("xoo", "xoi", "xi")))
     assert resolved_tails(stage, order, False) == (Tail.SHIFT_INWARDS, tail)
+
+
+_TAILS = st.sampled_from((Tail.SHIFT_INWARDS, Tail.ROUND_UP, Tail.GUARD_WITH_IF, Tail.AUTO))
+
+
+@given(
+    splits=st.lists(st.tuples(st.booleans(), st.integers(1, 8), _TAILS), min_size=1, max_size=6),
+    is_update=st.booleans(),
+)
+def test_each_split_knows_the_tail_that_it_would_have(
+    splits: list[tuple[bool, int, Tail]], is_update: bool
+) -> None:
+    """It is what the split gets when it alone is made automatic."""
+    x, f = Var("x"), Func("f")
+    f[x] = x
+    (stage,) = pipeline(f).function("f").stages
+    loops, made = ["x"], []
+    for number, (takes_inner, factor, tail) in enumerate(splits):
+        old = loops.pop(-1 if takes_inner else 0)
+        loops += [f"o{number}", f"i{number}"]
+        made.append(Split(old, f"o{number}", f"i{number}", factor, tail))
+    order = DomainOrder(tuple(made), tuple(map(OrderedLoop, loops)))
+    found = automatic_tails(stage, order, is_update)
+    for place, split in enumerate(made):
+        alone = [*made[:place], evolve(split, tail=Tail.AUTO), *made[place + 1 :]]
+        resolved = resolved_tails(stage, evolve(order, splits=tuple(alone)), is_update)
+        assert found[place] is resolved[place]
