@@ -13,12 +13,15 @@ from attrs import evolve, frozen
 
 from spaces import (
     Decision,
+    Device,
     MemoryType,
     Options,
     PartialSchedule,
+    Pipeline,
     ScheduleSpace,
     StageOf,
     Tail,
+    device,
     explain_empty,
     universe,
 )
@@ -152,3 +155,13 @@ def test_only_those_who_ask_for_it_get_memoize() -> None:
     asked = space.with_directive("memoize")
     kept = [one for one in asked if one.of("order").memoized]
     assert len(kept) + space.count() == asked.count() > space.count()
+
+
+@pytest.mark.parametrize("pipeline", [blur(32, 24), row_sums()], ids=["blur", "sums"])
+@pytest.mark.parametrize("target", [FOUR_CORES, device("sm_80")], ids=["cpu", "gpu"])
+def test_no_option_makes_its_state_before_it_is_taken(pipeline: Pipeline, target: Device) -> None:
+    """Most options are never taken: all of a decision share the state in which they are offered."""
+    space, chosen = ScheduleSpace(pipeline, target, Options.everything(target)), random.Random(1)
+    for _ in range(3):
+        for partial_schedule in space.start().led(lambda one: chosen.choice(one.options)):
+            assert len({id(option.state) for option in partial_schedule.options}) <= 1
