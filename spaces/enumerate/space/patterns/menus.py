@@ -27,7 +27,6 @@ from spaces.enumerate.space.places import NO_PLACES, FuncPlaces
 from spaces.model.algorithm.pipeline import Function, Pipeline, Stage
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
-from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import INLINE, FuncSchedule, LoopLevel, Schedule, StageOf
 
 CHANNELS = 4
@@ -395,9 +394,3 @@ def fits(orders: Orders, kinds: Collection[LoopKind]) -> bool:
     if LoopKind.UNROLLED in own and LoopKind.GPU_BLOCK in kinds:
         return LoopKind.GPU_THREAD in kinds
     return True
-
-
-@lru_cache(maxsize=4096)
-def entry_parameters(entry: FuncSchedule) -> tuple[str, ...]:
-    """The parameters of the entry of one Func."""
-    return parameters(Schedule((entry,)))
