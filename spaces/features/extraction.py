@@ -11,7 +11,7 @@ from spaces.features.constant_loops import constant_loops
 from spaces.features.coverage import Coverage, coverage_by_loop
 from spaces.features.features import Features
 from spaces.features.records import FuncFeatures, KernelFeatures, LoopFeatures, StageFeatures
-from spaces.features.totals import ONE, KnownTotals, Totals, product, times
+from spaces.features.totals import KEPT, ONE, Totals, product, times
 from spaces.features.work import stage_work
 from spaces.model.algorithm.pipeline import Function, Pipeline, size_variable
 from spaces.model.expressions.expr import Const, Expr, Op
@@ -49,7 +49,7 @@ class FeatureMemo:
     funcs: Memo[FuncFeatures] = field(factory=lambda: Memo[FuncFeatures](4096))
     placed: Memo[FuncFeatures] = field(factory=lambda: Memo[FuncFeatures](4096))
     loops: Memo[LoopFeatures] = field(factory=lambda: Memo[LoopFeatures](8192))
-    totals: KnownTotals = field(factory=KnownTotals)
+    totals: Memo[Expr] = field(factory=lambda: Memo[Expr](KEPT))
 
 
 def extract_features(
@@ -120,9 +120,7 @@ class _Extractor:
     _coverages: dict[tuple[str, int], Mapping[str, Coverage]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        shared = self.memo.totals
-        known = shared.number(self.nest.surroundings)
-        self.totals = Totals(self.nest.simplify, shared, known)
+        self.totals = Totals(self.nest.simplify, self.memo.totals, self.nest.surroundings)
 
     def _coverage(self, func: str, stage: int) -> Mapping[str, Coverage]:
         """What each split or fused loop of a stage covers."""

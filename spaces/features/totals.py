@@ -130,36 +130,21 @@ def _number(value: int) -> Expr:
 _ONE = _Sum({(): 1})
 
 
-@frozen
-class KnownTotals:
-    """What the totals of similar nests have in common.
-
-    Attributes:
-        found: typical values, and how often bodies run. The keys are the loops and the number of
-            what is known of sizes.
-        surroundings: gives a number to what is known of sizes.
-    """
-
-    found: Memo[Expr] = field(factory=lambda: Memo[Expr](8192))
-    surroundings: Memo[None] = field(factory=lambda: Memo[None](64))
-
-    def number(self, surroundings: Hashable) -> int:
-        """The number of what is known of sizes."""
-        known = self.surroundings.find(surroundings) or self.surroundings.keep(surroundings, None)
-        return known.number
+KEPT = 8192
+"""How many totals are kept for similar nests."""
 
 
 @define
 class Totals:
     """Sums over the loops of one nest; ``simplify`` knows the ranges of their variables.
 
-    What ``shared`` has is taken from there. It belongs to nests with the same loops and the same
-    ``surroundings``: the number of what is known of sizes.
+    What ``shared`` has is taken from there: typical values, and how often bodies run, by the loops
+    and by ``surroundings``, what is known of sizes (:attr:`Bounds.surroundings`).
     """
 
     simplify: Simplifier
-    shared: KnownTotals = field(factory=KnownTotals)
-    surroundings: int = 0
+    shared: Memo[Expr] = field(factory=lambda: Memo[Expr](KEPT))
+    surroundings: Hashable = 0
     _typical: dict[Expr, Expr] = field(init=False, factory=dict)
     _sums: dict[tuple[Factors, LoopVar], _Sum] = field(init=False, factory=dict)
 
@@ -231,8 +216,8 @@ class Totals:
     def count(self, loops: Sequence[LoopVar]) -> Expr:
         """How often the body of the innermost of ``loops`` runs."""
         key = self.surroundings, None, tuple(loops)
-        known = self.shared.found.find(key)
-        return (known or self.shared.found.keep(key, self.total(ONE, loops))).value
+        known = self.shared.find(key)
+        return (known or self.shared.keep(key, self.total(ONE, loops))).value
 
     def typical(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
         """``value`` in an iteration that is neither the first nor at an edge. If values repeat, the
@@ -246,9 +231,9 @@ class Totals:
 
     def _shared_typical(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:
         key = self.surroundings, value, tuple(loops)
-        known = self.shared.found.find(key)
+        known = self.shared.find(key)
         if known is None:
-            known = self.shared.found.keep(key, self._find_largest(value, loops))
+            known = self.shared.keep(key, self._find_largest(value, loops))
         return known.value
 
     def _find_largest(self, value: Expr, loops: Sequence[LoopVar]) -> Expr:

@@ -15,10 +15,9 @@ from spaces.constraints.devices.device import Device, device
 from spaces.constraints.legality.lattice import legal_mask
 from spaces.constraints.sizes.kernels import kernels
 from spaces.cost.batch import Batch
-from spaces.enumerate.space.decided_part import decided_part
+from spaces.enumerate.space.decided_part import decided_part, part_alone
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.features.extraction import FeatureMemo, extract_features
-from spaces.features.totals import KnownTotals
 from spaces.model.algorithm.freeze import pipeline
 from spaces.model.algorithm.func import Func
 from spaces.model.algorithm.image_param import ImageParam
@@ -74,12 +73,13 @@ def test_features_with_a_memo_are_those_of_a_fresh_nest(name: str, target: Devic
                     KnownForms(most),
                     Memo(most),
                     Memo(most),
+                    Memo(most),
                 )
             ),
             Memo(most),
             Memo(most),
             Memo(most),
-            KnownTotals(Memo(most), Memo(most)),
+            Memo(most),
         )
         for most in (4096, 5)
     )
@@ -302,6 +302,39 @@ def test_a_memo_of_features_knows_the_sizes_of_images() -> None:
         sizes = {**pipe.sizes(), "image.extent.0": width}
         found = Batch.of(pipe, at_root, sizes=sizes, memo=memo).features
         assert found.func("f").required == (width, 50)
+
+
+def test_a_memo_of_features_knows_the_sizes_of_outputs() -> None:
+    """Outputs that end at the same coordinate and begin elsewhere, and a longer one."""
+    f, out, x = Func("f"), Func("out"), Var("x")
+    f[x] = x * x
+    out[x] = f[x] + f[2 * x]
+    pipe = pipeline(out, estimates={out: [100]})
+    text = "out.split(x, xo, xi, 4); f.compute_at(out, xo);"
+    schedule, memo = parse_schedule(text, pipe), FeatureMemo()
+    for low, extent in ((0, 12), (8, 4), (0, 16), (0, 12)):
+        sizes = {"out.min.0": low, "out.extent.0": extent}
+        found = Batch.of(pipe, schedule, sizes=sizes, memo=memo).features
+        assert found == Batch.of(pipe, schedule, sizes=sizes).features
+        assert found.func("out").required == (extent,)
+
+
+def test_parts_with_other_outputs_have_their_placements_in_common() -> None:
+    """What ``far`` needs does not depend on whether ``near`` is an output, too."""
+    x, far, near, out = Var("x"), Func("far"), Func("near"), Func("out")
+    far[x] = x * x
+    near[x] = far[x] + far[x + 1]
+    out[x] = near[x] * 2
+    whole = pipeline(out, estimates={out: [100]})
+    memo, every = FeatureMemo(), frozenset({"far", "near", "out"})
+    schedule = parse_schedule("near.compute_root(); far.compute_at(near, x);", whole)
+    for names, outputs in ((every, {"out"}), (every - {"out"}, {"near"}), (every, {"out"})):
+        part = part_alone(whole, names, frozenset(outputs))
+        own = schedule.with_funcs(one for one in schedule.funcs if one.name in names)
+        found = Batch.of(part, own, memo=memo).features
+        assert found == Batch.of(part, own).features
+    kept = [entry.value.function.name for entry in memo.nests.known.demanded.entries]
+    assert (kept.count("near"), kept.count("out")) == (2, 1)  # one of them is an output
 
 
 def test_a_memo_tells_sizes_in_long_loops_from_those_in_short_ones():

@@ -20,7 +20,6 @@ from spaces.enumerate.search.search import best, search
 from spaces.enumerate.search.stagewise import stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.space.options import Options
-from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.model.algorithm.freeze import pipeline
@@ -31,6 +30,7 @@ from spaces.model.algorithm.rdom import RDom
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Float32
 from spaces.model.schedules.derivations import Wrap
+from spaces.model.schedules.parameters import entry_parameters
 from spaces.model.schedules.schedule import Schedule
 from tests.cpus import FOUR_CORES
 

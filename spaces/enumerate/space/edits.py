@@ -15,13 +15,12 @@ from typing import TypeAlias
 from attrs import frozen
 
 from spaces.enumerate.space.finding import way_to
-from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.enumerate.space.process.decision import DecisionOption, FormParts
 from spaces.enumerate.space.process.partial import PartialSchedule, form_of
 from spaces.enumerate.space.space import Space
 from spaces.enumerate.space.structure import Structure
 from spaces.model.directives.edit import Edit
-from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.parameters import bind, entry_parameters
 from spaces.model.schedules.schedule import Schedule
 
 PER_PARAMETER = 8

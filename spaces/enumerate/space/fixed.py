@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from spaces.constraints.devices.device import Device
 from spaces.constraints.rules.records import Records
 from spaces.constraints.rules.rounding import roundings
-from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.amounts import amount
+from spaces.model.schedules.parameters import entry_parameters
 from spaces.model.schedules.schedule import Schedule
 
 

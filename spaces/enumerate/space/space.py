@@ -42,6 +42,7 @@ from spaces.model.schedules.schedule import FuncSchedule, Schedule
 from spaces.model.suggestions import some_of
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Space")
 
 NOTHING_FIXED = Schedule(())
 """A schedule without entries."""
@@ -132,7 +133,7 @@ class Space(ShowsCard):
         """
         if not self.decides_loops:
             return self
-        return evolve(self, options=self.options.of_patterns(self.device))
+        return part_of(self, options=self.options.of_patterns(self.device))
 
     @property
     def has_patterns(self) -> bool:
@@ -147,7 +148,7 @@ class Space(ShowsCard):
         own = self.options
         if directive in own.directives:
             return self
-        return evolve(self, options=evolve(own, directives=(*own.directives, directive)))
+        return part_of(self, options=evolve(own, directives=(*own.directives, directive)))
 
     @cached_property
     def kept(self) -> Schedule:
@@ -197,7 +198,9 @@ class Space(ShowsCard):
 
     @cached_property
     def nests(self) -> NestMemo:
-        """What the nests of the structures judged last have in common, for the next ones."""
+        """What the nests of the structures judged last have in common, for the next ones, also of
+        parts of the space (:func:`part_of`).
+        """
         return NestMemo()
 
     def once(self, make: Callable[[Space], T]) -> T:
@@ -254,3 +257,16 @@ class Space(ShowsCard):
         verdict = self.judged.verdict(schedule)
         broken = tuple(self.restricted.broken(schedule)) if verdict and self.where else ()
         return Illegal(broken) if broken else verdict
+
+
+def part_of(space: S, **changes: Any) -> S:
+    """A part of a space of the same pipeline, such as one with more ``fixed`` entries. It has the
+    memory of nests in common with the space: a search comes to the same nests in several parts.
+
+    Args:
+        space: the space.
+        changes: other values of its attributes.
+    """
+    part = evolve(space, **changes)
+    object.__setattr__(part, "nests", space.nests)
+    return part

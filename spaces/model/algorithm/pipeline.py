@@ -321,6 +321,10 @@ class Pipeline(ShowsCard):
 
     def sizes(self) -> dict[str, int]:
         """The size variables (``out.extent.0`` ...) at the estimates."""
+        return dict(self._sizes)
+
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
         return {
             f"{e.buffer}.{part}.{d}": value
             for e in self.estimates

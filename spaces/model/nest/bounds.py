@@ -8,7 +8,7 @@ inside that level range over their bounds.
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property, lru_cache, reduce
 
 from attrs import define, evolve, field, frozen
@@ -57,6 +57,7 @@ class KnownBounds:
         forms: normal forms of formulas.
         sites: the reads and writes that demand a region.
         largest: the largest sizes that loops in kernels reach.
+        surroundings: gives a number to what is known of sizes.
     """
 
     placements: Memo[MemoEntry[Placement]] = field(factory=lambda: Memo(4096))
@@ -66,6 +67,7 @@ class KnownBounds:
     forms: KnownForms = field(factory=KnownForms)
     sites: Memo[DemandSite] = field(factory=lambda: Memo[DemandSite](4096))
     largest: Memo[Expr] = field(factory=lambda: Memo[Expr](4096))
+    surroundings: Memo[None] = field(factory=lambda: Memo[None](64))
 
 
 @define
@@ -224,8 +226,9 @@ class Bounds:
     def _demanded(self, function: Function, memo: KnownBounds) -> MemoEntry[Placement]:
         """The placement of a Func, from the memo if others demanded the same at its site."""
         site, entry = self._known_site(function, memo), self.schedule.of(function.name)
-        algorithm = self._algorithm_of(function)
-        context = (self.surroundings, algorithm, _form(function), entry, site)
+        own = self._algorithm_of(function), _form(function), entry
+        sizes = self._sizes_named_by(function), self._sizes_of_output(function.name)
+        context = (self.surroundings, *own, *sizes, site)
         known = memo.demanded.find(context)
         if known is None:
             return memo.demanded.keep(context, self._place(function, site))
@@ -241,7 +244,7 @@ class Bounds:
     def _context(self, function: Function) -> Hashable:
         """All that the placement of a Func depends on, those of its readers by their numbers."""
         own = self._algorithm_of(function), _form(function), self.schedule.of(function.name)
-        return (*own, self._site_context(function.name))
+        return (*own, self._sizes_named_by(function), self._site_context(function.name))
 
     def _site_context(self, name: str) -> Hashable:
         """All that the site of a Func depends on: its own loops do not count."""
@@ -249,7 +252,7 @@ class Bounds:
             self.surroundings,
             self._algorithm(name),
             name,
-            name in self.pipeline.outputs,
+            self._sizes_of_output(name),
             len(self.levels.compute_path(name)),
             len(self.levels.store_path(name)),
             self._reading(name),
@@ -264,29 +267,64 @@ class Bounds:
 
     @cached_property
     def surroundings(self) -> Hashable:
-        """What is known of sizes before any Func is placed."""
+        """What is known of all Funcs before any is placed: the limits of sizes that are not given,
+        and what is promised or assumed. With a memo, the number that it gives to this, since all
+        its keys contain it.
+
+        Given sizes of outputs and images count for the Funcs that have or name them, and through
+        their placements for all that these read. So parts of a pipeline that have other outputs
+        have their placements in common.
+        """
         sizes = (
             size_variable(name, "extent", d).name
             for name in self.pipeline.outputs
             for d in range(len(self.pipeline.function(name).args))
         )
-        known = tuple((size, *self.simplify.known(size)) for size in sizes)
-        return self.pipeline.promises, self.assumptions, known, tuple(sorted(self.sizes.items()))
+        open_ = (size for size in sizes if size not in self.sizes)
+        known = tuple((size, *self.simplify.known(size)) for size in open_)
+        conditions = (*(p.condition for p in self.pipeline.promises), *self.assumptions)
+        named = sorted(frozenset[str]().union(*(condition.names for condition in conditions)))
+        whole = self.pipeline.promises, self.assumptions, known, self._given(named)
+        if self.memo is None:
+            return whole
+        numbers = self.memo.surroundings
+        return (numbers.find(whole) or numbers.keep(whole, None)).number
 
-    def _algorithm(self, name: str) -> Pipeline | None:
-        """The pipeline if values that its Funcs compute are coordinates at which a Func or an image
-        is read. Else None: its box is the same in all pipelines with these readers, such as the
-        parts that half-decided schedules decide.
+    def _given(self, names: Iterable[str]) -> Hashable:
+        """The given ones among some sizes."""
+        return tuple((name, self.sizes[name]) for name in names if name in self.sizes)
+
+    def _sizes_named_by(self, function: Function) -> Hashable:
+        """The given sizes that the definition of a Func names, as edges of images."""
+        return self._given(_named_by(function))
+
+    def _sizes_of_output(self, name: str) -> Hashable:
+        """The given sizes of an output; None for another Func."""
+        if name not in self.pipeline.outputs:
+            return None
+        dimensions = range(len(self.pipeline.function(name).args))
+        ends = (size_variable(name, part, d) for part in ("min", "extent") for d in dimensions)
+        return self._given(end.name for end in ends)
+
+    @cached_property
+    def _whole(self) -> Hashable:
+        """All that values which the Funcs of the pipeline compute depend on."""
+        return self.pipeline, self._given(sorted(self.sizes))
+
+    def _algorithm(self, name: str) -> Hashable:
+        """The whole pipeline if values that its Funcs compute are coordinates at which a Func or an
+        image is read. Else None: its box is the same in all pipelines with these readers, such as
+        the parts that half-decided schedules decide.
         """
         readers = (self._reads(reader, index) for reader, index in self.levels.uses(name))
-        return self.pipeline if any(name in one.at_values for one in readers) else None
+        return self._whole if any(name in one.at_values for one in readers) else None
 
-    def _algorithm_of(self, function: Function) -> Pipeline | None:
-        """The pipeline if values that its Funcs compute are coordinates or limits of the stages of
-        a Func.
+    def _algorithm_of(self, function: Function) -> Hashable:
+        """The whole pipeline if values that its Funcs compute are coordinates or limits of the
+        stages of a Func.
         """
         depends = any(_reads_values(function.name, stage) for stage in function.stages)
-        return self.pipeline if depends else None
+        return self._whole if depends else None
 
     def _windows(self, name: str, reader: str, index: int) -> tuple[tuple[Window, ...], ...]:
         return self._reads(reader, index).windows[name]
@@ -435,6 +473,14 @@ def _form(function: Function) -> Hashable:
     """What the loops of a Func depend on: all but its values."""
     stages = (_frame(function.name, stage) for stage in function.stages)
     return function.name, function.args, *stages
+
+
+@lru_cache(maxsize=4096)
+def _named_by(function: Function) -> tuple[str, ...]:
+    """The variables that the definition of a Func names, beside its own Vars."""
+    expressions = (e for stage in function.stages for e in stage.expressions)
+    names = frozenset[str]().union(*(e.names for e in expressions))
+    return tuple(sorted(names.difference(function.args)))
 
 
 @lru_cache(maxsize=4096)

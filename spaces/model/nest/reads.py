@@ -19,7 +19,7 @@ from spaces.model.formulas.polynomial import Polynomial
 from spaces.model.formulas.simplify import Simplifier
 
 
-@frozen
+@frozen(cache_hash=True)
 class Window:
     """Coordinates along one dimension, none below ``first + low`` or above ``last + high``, which
     are among them.

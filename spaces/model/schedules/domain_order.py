@@ -225,7 +225,7 @@ class Lanes:
     loop: str
 
 
-@frozen
+@frozen(cache_hash=True)
 class DomainOrder:
     """How one stage is traversed: splits and fuses in the order given, then the final loops,
     outermost first [RK13 3.2]; the loops with another partition policy than the default; the

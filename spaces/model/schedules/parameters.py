@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from attrs import evolve
 
@@ -12,8 +13,13 @@ from spaces.model.schedules.schedule import FuncSchedule, Schedule
 
 def parameters(schedule: Schedule) -> tuple[str, ...]:
     """Names that stand for factors in ``schedule``, each once, in order of first use."""
-    names = dict.fromkeys(f for func in schedule.funcs for f in _factors(func))
-    return tuple(n for n in names if isinstance(n, str))
+    return tuple(dict.fromkeys(n for func in schedule.funcs for n in entry_parameters(func)))
+
+
+@lru_cache(maxsize=4096)
+def entry_parameters(entry: FuncSchedule) -> tuple[str, ...]:
+    """The parameters of the entry of one Func."""
+    return tuple(dict.fromkeys(f for f in _factors(entry) if isinstance(f, str)))
 
 
 def bind(schedule: Schedule, values: Mapping[str, int]) -> Schedule:
@@ -28,8 +34,16 @@ def _factors(func: FuncSchedule) -> list[Factor]:
 
 
 def _bound(func: FuncSchedule, values: Mapping[str, int]) -> FuncSchedule:
-    if not any(f in values for f in _factors(func)):
-        return func
+    own = tuple((name, values[name]) for name in entry_parameters(func) if name in values)
+    return _with_numbers(func, own) if own else func
+
+
+@lru_cache(maxsize=4096)
+def _with_numbers(func: FuncSchedule, numbers: tuple[tuple[str, int], ...]) -> FuncSchedule:
+    """The entry with numbers for some of its parameters: the same object each time, since searches
+    give the Funcs that they have decided the same numbers in each candidate.
+    """
+    values = dict(numbers)
 
     def number(factor: Factor) -> Factor:
         return values.get(factor, factor) if isinstance(factor, str) else factor

@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 
 from spaces import (
     Decision,
+    Device,
     MemoryType,
     Options,
     PartialSchedule,
@@ -21,6 +22,7 @@ from spaces import (
     ScheduleSpace,
     StageOf,
     Tail,
+    device,
     explain_empty,
     universe,
 )
@@ -178,3 +180,13 @@ def test_only_those_who_ask_for_it_get_a_flag(
     asked = space.with_directive(directive)
     kept = [one for one in asked if getattr(one.of(func), setting)]
     assert len(kept) + space.count() == asked.count() > space.count()
+
+
+@pytest.mark.parametrize("pipeline", [blur(32, 24), row_sums()], ids=["blur", "sums"])
+@pytest.mark.parametrize("target", [FOUR_CORES, device("sm_80")], ids=["cpu", "gpu"])
+def test_no_option_makes_its_state_before_it_is_taken(pipeline: Pipeline, target: Device) -> None:
+    """Most options are never taken: all of a decision share the state in which they are offered."""
+    space, chosen = ScheduleSpace(pipeline, target, Options.everything(target)), random.Random(1)
+    for _ in range(3):
+        for partial_schedule in space.start().led(lambda one: chosen.choice(one.options)):
+            assert len({id(option.state) for option in partial_schedule.options}) <= 1

@@ -18,14 +18,14 @@ from spaces.enumerate.space.decided_part import may_stand_alone, part_alone
 from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.frontier import Frontier, ResidualPath, open_depths
 from spaces.enumerate.space.patterns.builder import Orders
-from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters, fits
+from spaces.enumerate.space.patterns.menus import FuncMenu, fits
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import Structure
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.symbolic import as_array
 from spaces.model.schedules.domain_order import LoopKind, Split
-from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.parameters import bind, entry_parameters
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, LoopLevel, Schedule
 
 LATTICE = 4096

@@ -12,9 +12,9 @@ from spaces.enumerate.search.rewrites.registry import list_rewrites
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenFuncs, OpenNumbers
 from spaces.enumerate.space.counting.random_ways import with_random_funcs
 from spaces.enumerate.space.edits import DecidedSchedule, DecisionEdit, find_way_near
-from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.partial import PartialSchedule
+from spaces.model.schedules.parameters import entry_parameters
 
 
 def draw_rewrite(

@@ -14,7 +14,7 @@ from attrs import frozen
 from spaces.enumerate.search.rewrites.rewrite import FoundSchedule, OpenNumbers, Rewrite
 from spaces.enumerate.search.stagewise.long_tiles import fitting_menus, may_reach_far
 from spaces.enumerate.search.stagewise.root_nests import nests_of_funcs
-from spaces.enumerate.space.patterns.menus import entry_parameters
+from spaces.model.schedules.parameters import entry_parameters
 
 
 @frozen

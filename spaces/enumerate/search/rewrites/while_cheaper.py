@@ -25,8 +25,8 @@ from spaces.enumerate.search.stagewise.stage_decisions import StageDecisions
 from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.search.stagewise.state import HalfDecided
 from spaces.enumerate.search.stagewise.walk import Complete
-from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.model.deadline import OutOfTime
+from spaces.model.schedules.parameters import entry_parameters
 
 NUMBERS = 4000
 """The most work (:attr:`Board.work`) that a search spends on one kind of rewrites of numbers: about

@@ -23,6 +23,7 @@ from spaces.enumerate.search.stagewise.stagewise import Stagewise
 from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.options import PlacementOption
 from spaces.enumerate.space.schedule_space import ScheduleSpace
+from spaces.enumerate.space.space import part_of
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.deadline import OutOfTime
 from spaces.model.schedules.schedule import FuncSchedule, Schedule
@@ -96,7 +97,7 @@ def _with_funcs_apart(space: ScheduleSpace) -> ScheduleSpace:
     placements = tuple(one for one in options.placements if one in APART)
     directives = tuple(one for one in options.directives if one != "clone_in")
     apart = evolve(options, placements=placements or APART, directives=directives)
-    return evolve(space, options=apart)
+    return part_of(space, options=apart)
 
 
 def _frozen(pricer: Pricer, opened: float) -> ScheduleSpace:
@@ -111,7 +112,7 @@ def _frozen(pricer: Pricer, opened: float) -> ScheduleSpace:
     decided.sort(key=lambda entry: added[entry.name])
     most = math.ceil(opened * math.log2(max(len(decided), 2)))
     cheap = decided[: max(len(decided) - most, 0)]
-    return evolve(space, fixed=space.fixed.with_funcs((*space.fixed.funcs, *cheap)))
+    return part_of(space, fixed=space.fixed.with_funcs((*space.fixed.funcs, *cheap)))
 
 
 def added_costs(pricer: Pricer, schedule: Schedule) -> Mapping[str, float]:

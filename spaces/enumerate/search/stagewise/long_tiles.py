@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spaces.enumerate.space.estimated_boxes import sizes_of
-from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, Split
+from spaces.model.schedules.parameters import entry_parameters
 from spaces.model.schedules.schedule import FuncSchedule
 
 MOST_BEYOND = 1.1

@@ -17,12 +17,12 @@ from attrs import define, field, frozen
 
 from spaces.enumerate.search.stagewise.root_nests import funcs_in, roots_of
 from spaces.enumerate.search.stagewise.state import FreeNumbers, HalfDecided
-from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.features.accesses import ReadGroup
 from spaces.features.work import stage_work
 from spaces.model.algorithm.pipeline import Function, Stage
+from spaces.model.schedules.parameters import entry_parameters
 from spaces.model.schedules.schedule import FuncSchedule
 
 _NAME = re.compile("'([^']*)'")

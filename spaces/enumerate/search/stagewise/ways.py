@@ -18,10 +18,10 @@ from spaces.enumerate.search.stagewise.long_tiles import fitting_menus
 from spaces.enumerate.search.stagewise.state import HalfDecided, OpenWay
 from spaces.enumerate.space.decided_part import decided_part
 from spaces.enumerate.space.frontier import depth_of
-from spaces.enumerate.space.patterns.menus import entry_parameters
 from spaces.enumerate.space.process.partial import PartialSchedule
 from spaces.enumerate.space.process.topics.placing import may_be_inlined, may_start_nest
 from spaces.model.algorithm.pipeline import Pipeline
+from spaces.model.schedules.parameters import entry_parameters
 from spaces.model.schedules.schedule import FuncSchedule, LoopLevel, Schedule
 
 LOSS = 1 / 32

@@ -12,8 +12,9 @@ from attrs import field, frozen
 from spaces.enumerate.space.counting.path_form import NestLoop, PathForm
 from spaces.enumerate.space.frontier import ResidualPath, store_depths
 from spaces.enumerate.space.patterns.builder import Orders
-from spaces.enumerate.space.patterns.menus import FixedMenu, FuncMenu, entry_parameters, fits
+from spaces.enumerate.space.patterns.menus import FixedMenu, FuncMenu, fits
 from spaces.model.schedules.domain_order import DomainOrder, Split
+from spaces.model.schedules.parameters import entry_parameters
 from spaces.model.schedules.schedule import ROOT, FuncSchedule, LoopLevel
 
 NestLoops: TypeAlias = tuple[NestLoop, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import lru_cache, partial
+from functools import partial
 
 from attrs import field, frozen
 
@@ -20,7 +20,6 @@ from spaces.enumerate.space.patterns.tails import with_guarded_updates
 from spaces.enumerate.space.places import NO_PLACES, FuncPlaces
 from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.schedules.domain_order import DomainOrder, LoopKind, OrderedLoop
-from spaces.model.schedules.parameters import parameters
 from spaces.model.schedules.schedule import INLINE, FuncSchedule, LoopLevel, Schedule, StageOf
 
 
@@ -217,9 +216,3 @@ def fits(orders: Orders, kinds: Collection[LoopKind]) -> bool:
     if LoopKind.UNROLLED in own and LoopKind.GPU_BLOCK in kinds:
         return LoopKind.GPU_THREAD in kinds
     return True
-
-
-@lru_cache(maxsize=4096)
-def entry_parameters(entry: FuncSchedule) -> tuple[str, ...]:
-    """The parameters of the entry of one Func."""
-    return parameters(Schedule((entry,)))

@@ -24,7 +24,7 @@ from spaces.enumerate.search.papers.reuse_analysis.overlap import origins
 from spaces.enumerate.search.pricer import Pricer
 from spaces.enumerate.space.estimated_boxes import sizes_of
 from spaces.enumerate.space.patterns.builder import Orders
-from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters
+from spaces.enumerate.space.patterns.menus import FuncMenu
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from spaces.enumerate.space.structure import PART, Structure
 from spaces.features.features import Features
@@ -32,7 +32,7 @@ from spaces.features.input_loads import input_loads
 from spaces.model.deadline import ask_clock
 from spaces.model.formulas.symbolic import SymbolicNumber, as_array
 from spaces.model.schedules.domain_order import LoopKind, Split
-from spaces.model.schedules.parameters import bind
+from spaces.model.schedules.parameters import bind, entry_parameters
 from spaces.model.schedules.schedule import ROOT, Bound, FuncSchedule, LoopLevel
 
 Menus: TypeAlias = Mapping[str, FuncMenu]

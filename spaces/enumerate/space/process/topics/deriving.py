@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
 
 from attrs import evolve, frozen
@@ -13,7 +14,7 @@ from spaces.enumerate.space.process.decision import DecisionOption
 from spaces.enumerate.space.process.exactness import must_keep_its_order
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topics.placing import FuncsTopic
-from spaces.model.algorithm.pipeline import Function
+from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.schedules.derivations import Clone, Derivation, RFactor, Wrap
 from spaces.model.schedules.derive import derivation
 from spaces.model.schedules.domain_order import Split
@@ -118,16 +119,24 @@ class DeriveTopic:
         if not self.open:
             yield self._next_kind(state)
             return
-        (step, longest), *others = self.open
-        rest = evolve(self, open=tuple(others))
-        yield DecisionOption(f"no {step}", {f"derive {step}": None}, state.then(rest))
+        step, _ = self.open[0]
+        yield DecisionOption(f"no {step}", {f"derive {step}": None}, state, change=self._leave_out)
         found = derivation(state.pipeline, Schedule((), (step,)))
         if not found.refusals:
-            rewritten = state.replace(pipeline=found.pipeline)
-            next_ = next_derivations(rewritten, step) if longest > 1 else ()
-            open_ = (*((one, longest - 1) for one in next_), *others)
-            after = rewritten.then(evolve(self, open=open_))
-            yield DecisionOption(str(step), {f"derive {step}": 1}, after)
+            change = partial(self._rewrite, found.pipeline)
+            yield DecisionOption(str(step), {f"derive {step}": 1}, state, change=change)
+
+    def _leave_out(self, state: ProcessState) -> ProcessState:
+        """The state without the next derivation."""
+        return state.then(evolve(self, open=self.open[1:]))
+
+    def _rewrite(self, pipeline: Pipeline, state: ProcessState) -> ProcessState:
+        """The state with the pipeline that the next derivation makes."""
+        (step, longest), *others = self.open
+        rewritten = state.replace(pipeline=pipeline)
+        next_ = next_derivations(rewritten, step) if longest > 1 else ()
+        open_ = (*((one, longest - 1) for one in next_), *others)
+        return rewritten.then(evolve(self, open=open_))
 
     def _next_kind(self, state: ProcessState) -> DecisionOption:
         if not self.kinds:

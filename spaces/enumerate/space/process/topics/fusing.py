@@ -133,12 +133,13 @@ def _option(
 ) -> DecisionOption:
     """The outermost loops of a stage are fused with those of another one."""
     stage = StageOf(follower.name, companion.stage)
-    after = _replace_entry(state, evolve(follower, companions=(companion,)))
-    return DecisionOption(
-        _label(follower.name, companion),
-        {f"{stage} with": f"{companion.other} {depth}"},
-        after.then(*(AlignTopic(stage, place) for place in range(1, depth + 1))),
-    )
+
+    def join(state: ProcessState) -> ProcessState:
+        after = _replace_entry(state, evolve(follower, companions=(companion,)))
+        return after.then(*(AlignTopic(stage, place) for place in range(1, depth + 1)))
+
+    claims = {f"{stage} with": f"{companion.other} {depth}"}
+    return DecisionOption(_label(follower.name, companion), claims, state, change=join)
 
 
 def _label(follower: str, one: Companion) -> str:
@@ -169,15 +170,21 @@ class AlignTopic:
         entries = (state.entry, *state.entries)
         entry = next(one for one in entries if one.name == self.func)
         loop = entry.stages[self.stage.stage].names[self.place - 1]
-        (companion,) = entry.companions
         for align in state.choices.alignments:
             claimed = None if align is LoopAlign.AUTO else str(align)
-            aligned = evolve(companion, aligned=(*companion.aligned, (loop, align)))
             yield DecisionOption(
                 f"loop {loop} of {self.stage}: {align.qualified}",
                 {self.name: claimed},
-                _replace_entry(state, evolve(entry, companions=(aligned,))),
+                state,
+                change=partial(_align, entry, loop, align),
             )
+
+
+def _align(entry: FuncSchedule, loop: str, align: LoopAlign, state: ProcessState) -> ProcessState:
+    """The state in which iterations of one more fused loop of an entry run together that way."""
+    (companion,) = entry.companions
+    aligned = evolve(companion, aligned=(*companion.aligned, (loop, align)))
+    return _replace_entry(state, evolve(entry, companions=(aligned,)))
 
 
 def _have_turns(state: ProcessState, follower: FuncSchedule, leader: FuncSchedule) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeAlias
 
 from attrs import evolve, frozen
@@ -85,32 +86,43 @@ class SplitsTopic:
             after = state.with_order(self.place, bare)
             yield DecisionOption("fuses", {}, after.then(FusesTopic(self.place, self.order, names)))
             return
-        (loop, levels, dimension), *others = self.open
-        rest = evolve(self, open=tuple(others))
+        loop, levels, dimension = self.open[0]
         origin = state.origins(self.place)[loop]
         part = f"{self.place} factor {origin}"
-        yield DecisionOption(f"{self.place} {loop} whole", {part: None}, state.then(rest))
+        yield DecisionOption(
+            f"{self.place} {loop} whole", {part: None}, state, change=self._keep_whole
+        )
         if levels < 1 or "split" not in state.choices.directives:
             return
         outer = _unused(state, self.place, f"{loop}o")
         inner = _unused(state, self.place, f"{loop}i")
         parameter = _parameter(self.place, inner)
-        open_ = ((outer, levels - 1, dimension), (inner, levels - 1, dimension))
-        further = evolve(self, open=(*open_, *others))
-        menu = factor_menu(state, self.place.stage, dimension)
         for tail in split_tails(state, self.place.stage, dimension):
-            record = Split(loop, outer, inner, parameter, tail)
-            order = self.place.order(state.entry)
-            after = state.with_order(
-                self.place, evolve(order, splits=(*order.splits, record))
-            ).with_menu(parameter, menu)
             shown = "" if tail is Tail.AUTO else f", {tail.qualified}"
             claimed = None if tail is Tail.AUTO else str(tail)
             yield DecisionOption(
                 f"{self.place}.split({loop}, {outer}, {inner}, {parameter}{shown})",
                 {part: ..., f"{self.place} tail {origin}": claimed},
-                after.then(further),
+                state,
+                change=partial(self._split, Split(loop, outer, inner, parameter, tail)),
             )
+
+    def _keep_whole(self, state: ProcessState) -> ProcessState:
+        """The state in which the next loop is not split."""
+        assert self.open is not None
+        return state.then(evolve(self, open=self.open[1:]))
+
+    def _split(self, record: Split, state: ProcessState) -> ProcessState:
+        """The state in which the next loop is split by a parameter."""
+        assert self.open is not None
+        assert isinstance(record.factor, str)
+        (_, levels, dimension), *others = self.open
+        order = self.place.order(state.entry)
+        after = state.with_order(self.place, evolve(order, splits=(*order.splits, record)))
+        menu = factor_menu(state, self.place.stage, dimension)
+        made = ((name, levels - 1, dimension) for name in record.made)
+        further = evolve(self, open=(*made, *others))
+        return after.with_menu(record.factor, menu).then(further)
 
 
 def split_tails(state: ProcessState, stage: StageOf, dimension: str) -> tuple[Tail, ...]:
@@ -159,20 +171,28 @@ class FusesTopic:
         yield DecisionOption(
             f"{self.place} fuses no more",
             dict.fromkeys(parts.values()),
-            state.then(self.order(self.place, remaining)),
+            state,
+            change=lambda after: after.then(self.order(self.place, remaining)),
         )
         order = self.place.order(state.entry)
         for (outer, inner), part in parts.items():
-            fused = _unused(state, self.place, f"{outer}_{inner}")
-            places = self.loops.index(outer), self.loops.index(inner)
-            loops = (*("" if n in (outer, inner) else n for n in self.loops), fused)
-            longer = evolve(order, splits=(*order.splits, Fuse(inner, outer, fused)))
-            if not has_an_order(state, self.place.stage, longer):
-                continue
-            after = state.with_order(self.place, longer).then(
-                evolve(self, loops=loops, latest=places)
-            )
-            yield DecisionOption(f"{self.place}.fuse({inner}, {outer}, {fused})", {part: 1}, after)
+            record = Fuse(inner, outer, _unused(state, self.place, f"{outer}_{inner}"))
+            longer = evolve(order, splits=(*order.splits, record))
+            if has_an_order(state, self.place.stage, longer):
+                yield DecisionOption(
+                    f"{self.place}.fuse({inner}, {outer}, {record.fused})",
+                    {part: 1},
+                    state,
+                    change=partial(self._fuse, record, longer),
+                )
+
+    def _fuse(self, record: Fuse, order: DomainOrder, state: ProcessState) -> ProcessState:
+        """The state in which two more loops are fused, which gives the stage this order."""
+        taken = record.outer, record.inner
+        loops = (*("" if name in taken else name for name in self.loops), record.fused)
+        places = self.loops.index(record.outer), self.loops.index(record.inner)
+        further = evolve(self, loops=loops, latest=places)
+        return state.with_order(self.place, order).then(further)
 
     def _pairs(self, state: ProcessState) -> Iterator[tuple[str, str]]:
         """The pairs, (outer, inner), that may be fused next, in the order in which fuses follow."""
@@ -234,11 +254,12 @@ class LoopsTopic:
     def _next(
         self, state: ProcessState, order: DomainOrder, loops: tuple[OrderedLoop, ...]
     ) -> DecisionOption:
-        names = [loop.name for loop in loops]
-        remaining = tuple(n for n in self.remaining if n not in names)
-        after = state.with_order(self.place, evolve(order, loops=(*order.loops, *loops))).then(
-            evolve(self, remaining=remaining)
-        )
+        def place_loops(state: ProcessState) -> ProcessState:
+            names = [loop.name for loop in loops]
+            remaining = tuple(n for n in self.remaining if n not in names)
+            longer = evolve(order, loops=(*order.loops, *loops))
+            return state.with_order(self.place, longer).then(evolve(self, remaining=remaining))
+
         origins = state.origins(self.place)
         claims: dict[str, str] = {}
         for number, loop in enumerate(loops, start=len(order.loops)):
@@ -248,7 +269,7 @@ class LoopsTopic:
         shown = ", ".join(f"{loop.kind} loop {loop.name}" for loop in loops)
         is_rare = any(loop.kind is LoopKind.PARALLEL for loop in loops) and self._is_parallel(state)
         weight = 1 if is_rare else USUAL
-        return DecisionOption(f"{self.place}: {shown}", claims, after, weight)
+        return DecisionOption(f"{self.place}: {shown}", claims, state, weight, place_loops)
 
     def _is_parallel(self, state: ProcessState) -> bool:
         """Whether a loop outside is parallel already: a second one splits the work no better."""
@@ -299,8 +320,13 @@ class AtomicTopic:
     def options(self, state: ProcessState) -> Iterator[DecisionOption]:
         yield DecisionOption(f"{self.stage} is not atomic", {self.name: None}, state)
         if may_be_atomic(state, self.stage):
-            atomic = evolve(state.entry, atomic=(*state.entry.atomic, self.stage.stage))
-            yield DecisionOption(f"{self.stage}.atomic()", {self.name: 1}, state.with_draft(atomic))
+            yield DecisionOption(
+                f"{self.stage}.atomic()", {self.name: 1}, state, change=self._make_atomic
+            )
+
+    def _make_atomic(self, state: ProcessState) -> ProcessState:
+        entry = state.entry
+        return state.with_draft(evolve(entry, atomic=(*entry.atomic, self.stage.stage)))
 
 
 def may_be_atomic(state: ProcessState, stage: StageOf) -> bool:

@@ -15,7 +15,7 @@ from spaces.enumerate.space.frontier import ResidualPath, depth_of
 from spaces.enumerate.space.further_sizes import FurtherSize
 from spaces.enumerate.space.options import Options
 from spaces.enumerate.space.patterns.builder import Orders
-from spaces.enumerate.space.patterns.menus import FuncMenu, entry_parameters, fits, func_menus
+from spaces.enumerate.space.patterns.menus import FuncMenu, fits, func_menus
 from spaces.enumerate.space.process.decision import Claims, DecisionOption
 from spaces.enumerate.space.process.state import ProcessState
 from spaces.enumerate.space.process.topic import Change, Topic
@@ -31,6 +31,7 @@ from spaces.model.algorithm.pipeline import Function, Pipeline
 from spaces.model.nest.canonical import Origins, order_parts
 from spaces.model.schedules.domain_order import Split
 from spaces.model.schedules.order_of import OrderOf
+from spaces.model.schedules.parameters import entry_parameters
 from spaces.model.schedules.schedule import FuncSchedule, Schedule, StageOf
 
 _TOPICS: Mapping[str, LoopsMaker] = {"nests": NestsTopic, "loops": LoopsTopic}
@@ -138,8 +139,11 @@ def _menus(
     return func_menus(pipeline, device, options, Schedule(()), sizes)
 
 
+@lru_cache(maxsize=4096)
 def _claims(function: Function, orders: Orders) -> Claims:
-    """The parts of a form that whole domain orders decide; factors come later."""
+    """The parts of a form that whole domain orders decide; factors come later. They are the same
+    wherever the Func is computed and stored.
+    """
     claims: dict[str, str | int | EllipsisType | None] = {}
     atomic = atomic_stages(function, orders)
     for index, order in enumerate(orders):

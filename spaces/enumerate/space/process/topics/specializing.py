@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from attrs import evolve, frozen
 
@@ -60,15 +60,19 @@ class CaseTopic:
         for condition in conditions:
             if condition not in tested:
                 case = Specialization(stage, condition, as_written)
-                cases = (*state.entry.specializations, case)
-                after = state.with_draft(evolve(state.entry, specializations=cases))
                 yield DecisionOption(
                     f"{self.stage}.specialize({format_condition(condition)})",
                     {self.name: str(condition), f"{place} failure": None},
-                    after.then(
-                        SplitsTopic(place, self.order), evolve(self, number=self.number + 1)
-                    ),
+                    state,
+                    change=partial(self._specialize, case),
                 )
+
+    def _specialize(self, case: Specialization, state: ProcessState) -> ProcessState:
+        """The state in which the stage has one more specialization, with loops to decide."""
+        cases = (*state.entry.specializations, case)
+        after = state.with_draft(evolve(state.entry, specializations=cases))
+        place = OrderOf(self.stage, self.number)
+        return after.then(SplitsTopic(place, self.order), evolve(self, number=self.number + 1))
 
 
 def most_cases(state: ProcessState, conditions: int) -> int:
