@@ -33,6 +33,14 @@ def test_applies_once_and_still_parses(mutant: Mutant) -> None:
     assert len(set(mutant.paths(ROOT))) == len(mutant.tests)
 
 
+def test_none_by_hand_is_a_small_change() -> None:
+    """Those are made anyway."""
+    for mutant in MUTANTS:
+        bug = mutant.planted(ROOT)
+        changed = ast.dump(bug.changed)
+        assert changed not in {ast.dump(one.changed) for one in mutations(bug.definition)}, bug.name
+
+
 def test_no_two_are_the_same() -> None:
     names = Counter(m.name for m in MUTANTS)
     changes = Counter((m.where, m.old, m.new) for m in MUTANTS)
