@@ -28,7 +28,6 @@ from bench.cost_quality.records import records
 from bench.cost_quality.scores import regret, spearman
 from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.gallery.kind import PipelineKind
-from spaces.constraints.devices.device import device
 from spaces.cost.batch import Batch
 from spaces.cost.cpu.prices import FILE, Prices
 from spaces.cost.cpu.reuse import Reuse
@@ -39,7 +38,7 @@ from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import format_schedule
-from tests.cpus import WIDE_VECTORS
+from tests.cpus import FOUR_CORES, WIDE_VECTORS
 from tests.measured_subject import FakeMeasurer, collecting, random_subject
 
 
@@ -277,7 +276,7 @@ def test_the_fastest_of_all_has_no_regret(monkeypatch):
     """A search that finds the fastest, one that finds another, and one whose first hangs."""
     found = pricing.timed(records(cost_quality.file_of("unsharp"))[:40])
 
-    model = Reuse.of(device("cpu"))
+    model = Reuse.of(FOUR_CORES)
     space = subjects.space_of(found[0].pipeline)
     done = {
         type(made): best(search(space, made, limits=Limits(top=5)))

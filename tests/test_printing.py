@@ -16,10 +16,11 @@ from spaces.markup.terminal_lines import STYLES
 from spaces.model.nest.kind_styles import KIND_STYLES
 from spaces.model.nest.nest_card import nest_tree
 from spaces.model.schedules.domain_order import LoopKind
+from tests.cpus import FOUR_CORES
 from tests.differential.quick_code import quick_code
 from tests.pages_html import Read
 
-CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
+CPU, GPU = FOUR_CORES, spaces.device("sm_80")
 APP = spaces.APPS["local_laplacian"]
 
 MOST_LINES = 30

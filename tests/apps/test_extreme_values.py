@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import spaces as library
 from spaces.apps.command_line.program import examples, program
 from tests.apps.command_line import spaces
+from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 
 HUGE = 10**30
@@ -129,7 +130,7 @@ def three(monkeypatch):
 
 @pytest.mark.usefixtures("three")
 def test_a_plug_in_that_returns_a_number_is_named():
-    space = library.ScheduleSpace(blur(64, 32), library.device("cpu"))
+    space = library.ScheduleSpace(blur(64, 32), FOUR_CORES)
     with pytest.raises(library.PluginError, match="'three' makes an int for cpu"):
         library.search(space, "three")
     with pytest.raises(library.PluginError, match="strategy three returns an int; it must yield"):
@@ -155,7 +156,7 @@ def _ends_with(results):
 
 def test_a_strategy_without_legal_results_is_named():
     algorithm = blur(64, 32)
-    space = library.ScheduleSpace(algorithm, library.device("cpu"))
+    space = library.ScheduleSpace(algorithm, FOUR_CORES)
     names = [entry.name for entry in library.Schedule.default(algorithm).funcs]
     illegal = library.parse_schedule(f"{names[0]}.compute_at({names[-1]}, gone);", algorithm)
     cases = {

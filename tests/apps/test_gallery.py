@@ -13,12 +13,12 @@ from spaces.apps.gallery.catalog import GALLERY
 from spaces.apps.gallery.kind import PipelineKind
 from spaces.backend.compile import compile_cpu
 from spaces.backend.reference import evaluate
-from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
 from spaces.enumerate.space.schedule_space import ScheduleSpace
 from tests.apps.command_line import spaces
+from tests.cpus import FOUR_CORES
 from tests.differential.quick_code import quick_code
 from tests.draw_counts import some
 
@@ -77,9 +77,9 @@ def test_a_found_schedule_computes_its_formula(name):
     one = GALLERY[name]
     pipeline, inputs, sizes = small_run(name)
     (output,) = pipeline.outputs
-    space = ScheduleSpace(estimated_as(pipeline, one.small), device("cpu"))
+    space = ScheduleSpace(estimated_as(pipeline, one.small), FOUR_CORES)
     found = best(search(space, strategy="stagewise", limits=Limits(top=1, structures=8)))
-    checked = verify(space.pipeline, found.best[0].schedule, device("cpu"))
+    checked = verify(space.pipeline, found.best[0].schedule, FOUR_CORES)
     with nullcontext() if name in OPTIMISED else quick_code():
         compiled = compile_cpu(checked, threads=2)
     assert_expected(one, inputs, compiled.run(inputs, sizes=sizes)[output])

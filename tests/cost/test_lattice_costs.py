@@ -18,6 +18,7 @@ from spaces.model.expressions.types import Int64
 from spaces.model.formulas.native import read_native
 from spaces.model.formulas.recorded import DependsOnDataError, Recorded, expression_of, is_nowhere
 from spaces.model.writing.text import parse_schedule
+from tests.cpus import FOUR_CORES
 from tests.draw_counts import examples, some
 
 pytestmark = pytest.mark.usefixtures("quickly")
@@ -51,7 +52,7 @@ def test_machine_code_costs_hand_schedules_as_arrays_do(app: str, target: str):
 
 
 def test_many_choices_are_costed_by_machine_code(monkeypatch):
-    batch, model = batch_of("blur", "cpu"), cost_model("weighted", device("cpu"))
+    batch, model = batch_of("blur", "cpu"), cost_model("weighted", FOUR_CORES)
     expected = model.cost(batch)
     assert np.array_equal(lattice_costs(model, batch), expected)
     monkeypatch.setattr(type(model), "cost", lambda self, batch: pytest.fail("arrays are read"))

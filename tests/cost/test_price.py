@@ -46,9 +46,7 @@ def test_the_parts_add_up_to_the_price_of_a_batch(app, name, model):
 
 
 def test_a_function_prices_without_parts():
-    verdict = spaces.verify(
-        blur(64, 32), spaces.Schedule.default(blur(64, 32)), spaces.device("cpu")
-    )
+    verdict = spaces.verify(blur(64, 32), spaces.Schedule.default(blur(64, 32)), FOUR_CORES)
     found = spaces.price(verdict, lambda batch: 7.0)
     assert (found.cost, found.parts) == (7.0, ())
     assert str(found) == "7 by <lambda>"
@@ -68,7 +66,7 @@ class Halves:
 def test_a_model_of_the_user_tells_its_parts():
     pipeline = blur(64, 32)
     schedule = spaces.parse_schedule("blur_x.compute_root()", pipeline)
-    found = spaces.price(spaces.verify(pipeline, schedule, spaces.device("cpu")), Halves())
+    found = spaces.price(spaces.verify(pipeline, schedule, FOUR_CORES), Halves())
     assert found.by_func == {"blur_x": 2.0, "blur_y": 2.0}
     assert "50.0%  2: half 2" in str(found)
 
@@ -78,7 +76,7 @@ def test_what_has_no_price_is_told():
     with pytest.raises(TypeError, match="not a Schedule"):
         spaces.price(spaces.Schedule.default(pipeline))
     illegal = spaces.verify(
-        pipeline, spaces.parse_schedule("blur_y.vectorize(z)", pipeline), spaces.device("cpu")
+        pipeline, spaces.parse_schedule("blur_y.vectorize(z)", pipeline), FOUR_CORES
     )
     with pytest.raises(TypeError, match="not an Illegal"):
         spaces.price(illegal)
@@ -92,9 +90,7 @@ def called(schedule, **stated):
     code.define_extern("soften", [image], spaces.Int32, [x, y], **stated)
     out[x, y] = code[x, y] + code[x, y + 1]
     pipeline = spaces.pipeline(out, estimates={out: [64, 32]})
-    verdict = spaces.verify(
-        pipeline, spaces.parse_schedule(schedule, pipeline), spaces.device("cpu")
-    )
+    verdict = spaces.verify(pipeline, spaces.parse_schedule(schedule, pipeline), FOUR_CORES)
     found = spaces.price(verdict)
     return next(p.cost for p in found.parts if (p.func, p.what) == ("code", "compute"))
 

@@ -12,6 +12,7 @@ from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.schedules.schedule import Schedule
 from tests.differential.additions import with_constructs
 from tests.differential.aims import Aims
+from tests.differential.expert_schedules import expert_schedule
 from tests.differential.gpu_schedules import gpu_schedule
 from tests.differential.mutations import mutated
 from tests.differential.pipelines import KINDS
@@ -43,6 +44,9 @@ them; the others have composed pipelines.
 
 _TRIES = 3
 """How often a case that aims at something is drawn again."""
+
+_EXPERT_SHARE = 0.2
+"""Of schedules for a CPU that aim at nothing, how many are as experts write them."""
 
 _GPU_SHARE = 0.25
 _DEVICES = ("sm_70", "sm_80", "sm_90", "sm_120")
@@ -114,10 +118,20 @@ def _drawn(
     if drawn == "wild":
         schedule = wild_schedule(rng, pipeline, gpu)
     else:
-        schedule = (gpu_schedule if gpu else cpu_schedule)(rng, pipeline, wanted)
+        schedule = _sensible_schedule(rng, pipeline, gpu, wanted)
         schedule = with_constructs(rng, pipeline, schedule, wanted)
         schedule = mutated(rng, pipeline, schedule) if drawn == "near" else schedule
     return Case(seed, number, drawn, rng.choice(_DEVICES) if gpu else "cpu", schedule)
+
+
+def _sensible_schedule(
+    rng: random.Random, pipeline: Pipeline, gpu: bool, wanted: frozenset[str]
+) -> Schedule:
+    if gpu:
+        return gpu_schedule(rng, pipeline, wanted)
+    if not wanted and rng.random() < _EXPERT_SHARE:
+        return expert_schedule(rng, pipeline)
+    return cpu_schedule(rng, pipeline, wanted)
 
 
 @frozen

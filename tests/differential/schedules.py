@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from spaces.constraints.dependences.hazards import ordering, racing_dimensions
-from spaces.model.algorithm.pipeline import Function, Pipeline, Stage, size_variable
+from spaces.model.algorithm.pipeline import Function, Pipeline, size_variable
 from spaces.model.directives.directives import Directives
 from spaces.model.nest.splits import BLENDING
 from spaces.model.schedules.derive import derived
@@ -51,7 +51,7 @@ def cpu_schedule(
     directives = with_funcs_added(rng, pipeline, aims)
     pipeline = derived(pipeline, directives.schedule)
     nested = is_nested(rng, pipeline, aims)
-    place = _place_deep if nested else _place
+    place = place_func_deep if nested else place_func
     for function in reversed(pipeline.functions):
         directives = directives.func(function.name)
         around: tuple[LoopKind, ...] = ()
@@ -108,7 +108,21 @@ def levels_around(pipeline: Pipeline, directives: Directives, func: str) -> tupl
     return levels, levels.enclosing(func)
 
 
-def _place(
+def tails_of(
+    pipeline: Pipeline, function: Function, index: int, dimensions: frozenset[str]
+) -> Sequence[Tail]:
+    """The tails, by how often they are drawn, of a split of a loop of a stage that is made of some
+    dimensions.
+    """
+    if dimensions & {r.name for r in function.stages[index].rvars}:
+        return _EXACT_TAILS
+    is_output = function.name in pipeline.outputs
+    if index:
+        return _OUTPUT_UPDATE_TAILS if is_output else _UPDATE_TAILS
+    return _OUTPUT_TAILS if is_output else (*_PURE_TAILS, *BLENDING)
+
+
+def place_func(
     rng: random.Random, directives: Directives, pipeline: Pipeline, function: Function
 ) -> tuple[Directives, tuple[LoopKind, ...]]:
     """Where a Func is computed and stored, and the kinds of the loops around it."""
@@ -139,17 +153,17 @@ def _place(
     return _memory(rng, directives, inside=True), kinds[: depth + 1]
 
 
-def _place_deep(
+def place_func_deep(
     rng: random.Random, directives: Directives, pipeline: Pipeline, function: Function
 ) -> tuple[Directives, tuple[LoopKind, ...]]:
-    """As :func:`_place`, but mostly in loops of the innermost Func that has loops around all uses,
-    and stored outside of them.
+    """As :func:`place_func`, but mostly in loops of the innermost Func that has loops around all
+    uses, and stored outside of them.
     """
     levels, legal = levels_around(pipeline, directives, function.name)
     kinds = tuple(levels.kind(place) for place in legal)
     first = kinds.index(LoopKind.VECTORIZED) if LoopKind.VECTORIZED in kinds else len(legal)
     if not first or rng.random() < 0.1:
-        return _place(rng, directives, pipeline, function)
+        return place_func(rng, directives, pipeline, function)
     depth = rng.choice([i for i in range(first) if legal[i].func == legal[first - 1].func])
     store = depth
     if rng.random() < 0.8:
@@ -227,12 +241,12 @@ class _Order:
     blended: frozenset[str] = field(init=False, default=frozenset())
 
     def draw(self) -> Directives:
-        stage = self.function.stages[self.index]
-        self.loops = {name: frozenset({name}) for name in stage.dimensions}
+        dimensions = self.function.stages[self.index].dimensions
+        self.loops = {name: frozenset({name}) for name in dimensions}
         counts = (0, 0, 0, 0, 1, 2) if self.mostly_serial else (0, 0, 1, 1, 1, 2, 2, 3)
         splits = self.rng.choice(counts) if self.loops else 0
         for number in range(splits):
-            self._split(stage, number)
+            self._split(number)
         if self.rng.random() < 0.12:
             self._fuse()
         if self.rng.random() < 0.5:
@@ -266,11 +280,12 @@ class _Order:
             elif drawn < 0.12:
                 self.directives = self.directives.always_partition(name)
 
-    def _split(self, stage: Stage, number: int) -> None:
+    def _split(self, number: int) -> None:
         old = self.rng.choice(list(self.loops))
         factor = self.rng.choice((1, 2, 2, 3, 4, 4, 5, 8))
         inner = f"{old.replace('.', '_')}i{number}"
-        tail = self.rng.choice(self._tails(stage, old))
+        tails = tails_of(self.pipeline, self.function, self.index, self.loops[old])
+        tail = self.rng.choice(tails)
         self.directives = self.directives.split(old, old, inner, factor, tail)
         origin, self.loops = self.loops[old], dict(self.loops)
         self.blended |= origin if tail in BLENDING else frozenset()
@@ -279,14 +294,6 @@ class _Order:
             names.update({inner: origin, old: origin} if name == old else {name: made_of})
         self.loops, self.small = names, {**self.small, inner: factor}
         self.small.pop(old, None)
-
-    def _tails(self, stage: Stage, old: str) -> Sequence[Tail]:
-        if self.loops[old] & {r.name for r in stage.rvars}:
-            return _EXACT_TAILS
-        is_output = self.function.name in self.pipeline.outputs
-        if self.index:
-            return _OUTPUT_UPDATE_TAILS if is_output else _UPDATE_TAILS
-        return _OUTPUT_TAILS if is_output else (*_PURE_TAILS, *BLENDING)
 
     def _fuse(self) -> None:
         names = [n for n, origin in self.loops.items() if not origin & self._ordered()]

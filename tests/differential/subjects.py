@@ -78,13 +78,17 @@ class Subject:
 def subject(
     rng: random.Random, kind: str | None = None, aims: frozenset[str] = frozenset()
 ) -> Subject:
-    """A subject of a kind, or of any; half have estimates, at which their rules are decided. A few
-    of these have images that are too small.
-    """
+    """A subject of a kind, or of any."""
     kind = kind or rng.choice(sorted(KINDS))
     if kind == COMPOSED:
         return _composed(Dice(rng, aims))
-    made = KINDS[kind](rng)
+    return subject_of_family(rng, kind, KINDS[kind](rng))
+
+
+def subject_of_family(rng: random.Random, kind: str, made: Func | Sequence[Func]) -> Subject:
+    """A subject of some outputs; half have estimates, at which their rules are decided. A few of
+    these have images that are too small.
+    """
     plain = pipeline(made)
     outputs = tuple(_sizes(rng, plain, index) for index in (EXACT, ODD, LARGE))
     small = kind == "boundary"

@@ -16,10 +16,11 @@ from spaces.model.algorithm.image_param import ImageParam
 from spaces.model.algorithm.pipeline import Pipeline
 from spaces.model.algorithm.var import Var
 from spaces.model.expressions.types import Float32
+from tests.cpus import FOUR_CORES
 from tests.draw_counts import some
 from tests.enumerate.pipelines import blur, chain, equalized, row_sums, two_outputs
 
-CPU = device("cpu")
+CPU = FOUR_CORES
 
 
 def far() -> Pipeline:

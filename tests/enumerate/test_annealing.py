@@ -12,10 +12,11 @@ import spaces
 from spaces import Annealing, Limits, Options, ScheduleSpace, Stagewise
 from spaces.enumerate.search.neighbours.annealing import is_taken
 from spaces.enumerate.search.rewrites.draw import draw_rewrite
+from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, long_chain
 
 BLUR = blur()
-CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
+CPU, SM80 = FOUR_CORES, spaces.device("sm_80")
 
 
 @pytest.mark.parametrize("device", [CPU, SM80], ids=lambda device: device.name)

@@ -29,7 +29,7 @@ from tests.draw_counts import some
 from tests.enumerate.pipelines import blur, chain, row_sums, two_outputs
 from tests.enumerate.process.test_universes import UNIVERSES
 
-CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
+CPU, SM80 = FOUR_CORES, spaces.device("sm_80")
 
 
 def models(device: spaces.Device) -> list[CostModel]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from spaces.constraints.devices.device import device
 from spaces.cost.registry import cost_model
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.pricer import Pricer
@@ -25,6 +24,7 @@ from spaces.model.expressions.expr import cast
 from spaces.model.expressions.types import Int32, UInt8, UInt16
 from spaces.model.schedules.derivations import Clone
 from spaces.model.writing.text import parse_schedule
+from tests.cpus import FOUR_CORES
 
 X, Y = Var("x"), Var("y")
 
@@ -43,7 +43,7 @@ def _equalized() -> Pipeline:
 
 def _clones(pipe: Pipeline, text: str) -> list[Rewrite]:
     """The clones that a search tries, each for a single reader."""
-    cpu = device("cpu")
+    cpu = FOUR_CORES
     options = Options.medium(cpu)
     options = evolve(options, directives=(*options.directives, "clone_in"), clone_consumers=1)
     pricer = Pricer.of(ScheduleSpace(pipe, cpu, options), cost_model("reuse", cpu), Limits())
@@ -75,7 +75,7 @@ def test_an_inlined_func_runs_in_all_nests_that_read_it() -> None:
 
 
 def test_a_search_clones_where_this_is_cheaper() -> None:
-    pipe, cpu = _equalized(), device("cpu")
+    pipe, cpu = _equalized(), FOUR_CORES
     medium = Options.medium(cpu)
     with_clones = evolve(medium, directives=(*medium.directives, "clone_in"))
     found = [

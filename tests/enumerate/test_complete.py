@@ -22,6 +22,7 @@ from spaces.constraints.solver.encode import encode, models
 from spaces.enumerate.search.events import Done
 from spaces.enumerate.space.completing.universe import universe
 from spaces.model.schedules.schedule import LoopAlign, LoopLevel
+from tests.cpus import FOUR_CORES
 from tests.draw_counts import some
 from tests.enumerate.pipelines import (
     blur,
@@ -34,7 +35,7 @@ from tests.enumerate.pipelines import (
     two_outputs,
 )
 
-CPU, GPU = device("cpu"), device("sm_80")
+CPU, GPU = FOUR_CORES, device("sm_80")
 STRIPS = Options(root=("strips",), row_tiles=(32, 128), tiles=(8, 512), lanes=(1,))
 BLOCKS = Options(
     root=("blocks",), inner=("threads", "serial"), storage="compute",

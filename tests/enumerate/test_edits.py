@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import spaces
 from spaces import Options, ScheduleSpace, canonical_form, distance
 from spaces.enumerate.space.edits import DecidedSchedule
+from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 
-CPU = spaces.device("cpu")
+CPU = FOUR_CORES
 BLUR = blur()
 EXPERT = ScheduleSpace(BLUR, CPU, Options.expert(CPU))
 TILED = spaces.parse_schedule(

@@ -16,7 +16,7 @@ from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, long_chain, stencils
 from tests.small_space import small_space
 
-CPU = spaces.device("cpu")
+CPU = FOUR_CORES
 
 
 def of_one_func(name: str):

@@ -16,7 +16,7 @@ from spaces.model.algorithm.pipeline import Estimate, Pipeline
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, row_sums, two_outputs
 
-CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
+CPU, GPU = FOUR_CORES, spaces.device("sm_80")
 BLUR = blur()
 SMALLER = {"blur_y": [100, 20]}
 SMALL = {

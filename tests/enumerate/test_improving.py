@@ -87,7 +87,7 @@ def test_a_histogram_of_a_large_image_keeps_its_two_loops(is_whole_image: bool) 
     bins[Var("x")] = 0
     bins[cast(Int32, image[w.x, w.y])] += 1
     algorithm = pipeline(bins, estimates={bins: [256], image: [2048, 2048]})
-    space = ScheduleSpace(algorithm, spaces.device("cpu"))
+    space = ScheduleSpace(algorithm, FOUR_CORES)
     written = format_schedule(found(space, AMPLE).best[0].schedule, algorithm)
     assert "fuse" not in written
     assert "atomic" not in written
@@ -182,7 +182,7 @@ def test_it_stops_soon_after_its_limit_and_says_so(clock: Clock) -> None:
 def test_restrictions_of_loops_that_patterns_lack_leave_the_changes() -> None:
     """There is no quick search: the changes begin with a random schedule."""
     algorithm = line()
-    cpu = spaces.device("cpu")
+    cpu = FOUR_CORES
     where = [spaces.parse_restriction("factor(f, xoi) >= 2")]
     space = ScheduleSpace(algorithm, cpu, where=where)
     assert not space.has_patterns

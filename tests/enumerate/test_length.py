@@ -4,9 +4,10 @@ import pytest
 
 import spaces
 from spaces import Options
+from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 
-CPU = spaces.device("cpu")
+CPU = FOUR_CORES
 FEW = Options(row_tiles=(32,), tiles=(4, 8), lanes=(1,), storage="compute")
 SPACE = spaces.ScheduleSpace(blur(64, 32), CPU, FEW)
 

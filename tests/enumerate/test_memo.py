@@ -35,10 +35,11 @@ from spaces.model.nest.nest_memo import NestMemo
 from spaces.model.schedules.levels import LevelError
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
+from tests.cpus import FOUR_CORES
 from tests.draw_counts import examples, some
 from tests.small_space import small_space
 
-CPU, GPU = device("cpu"), device("sm_80")
+CPU, GPU = FOUR_CORES, device("sm_80")
 
 
 def _walked(space: ScheduleSpace, seed: int, count: int) -> Iterator[Schedule]:

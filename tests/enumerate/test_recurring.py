@@ -38,7 +38,7 @@ def _chain(layers: int = LAYERS, size: int = 512) -> Pipeline:
 
 @pytest.fixture
 def space() -> ScheduleSpace:
-    return ScheduleSpace(_chain(), device("cpu")).of_patterns
+    return ScheduleSpace(_chain(), FOUR_CORES).of_patterns
 
 
 def _rooted(batch: Batch) -> NDArray[np.float64]:

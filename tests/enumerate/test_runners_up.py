@@ -30,7 +30,7 @@ from tests.draw_counts import examples, some
 from tests.enumerate.pipelines import blur, chain, equalized, long_chain
 from tests.search_runs.run import CPU_ONLY, STRATEGIES, drawn
 
-CPU, GPU = device("cpu"), device("sm_80")
+CPU, GPU = FOUR_CORES, device("sm_80")
 X, Y = Var("x"), Var("y")
 EXACT = ("best-first", "exhaustive")
 """They end with the cheapest schedules of a space, but look at more of them if more are kept."""

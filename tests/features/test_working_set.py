@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from spaces.constraints.devices.device import device
 from spaces.features.extraction import extract_features
 from spaces.features.named_features import working_set
 from spaces.features.structure_features import StructureFeatures
@@ -17,9 +16,10 @@ from spaces.model.expressions.conversions import cast
 from spaces.model.expressions.types import Float32, Int32, UInt8
 from spaces.model.formulas.algebra import evaluate
 from spaces.model.writing.text import parse_schedule
+from tests.cpus import FOUR_CORES
 
 BYTES = 4
-CPU = device("cpu")
+CPU = FOUR_CORES
 
 
 def _working_set(pipe: Pipeline, text: str, func: str) -> object:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 import pytest
 import z3
 
-from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verify import verify
 from spaces.constraints.obligations.records import Unknown
 from spaces.constraints.proofs.prove import prove
@@ -24,10 +23,11 @@ from spaces.model.formulas.smt import answer, new_context
 from spaces.model.recursion import deeper
 from spaces.model.schedules.schedule import Schedule
 from tests.clocks import Clock
+from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, chain
 from tests.small_space import small_space
 
-CPU = device("cpu")
+CPU = FOUR_CORES
 
 
 def test_work_ends_at_the_deadline_and_not_before(clock: Clock) -> None:

@@ -12,6 +12,7 @@ from spaces.apps.catalog import APPS, find
 from spaces.apps.errors import WrongUsage
 from spaces.model.registry import PluginError, Registry
 from tests.apps.command_line import spaces as command
+from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 
 MODULE = """
@@ -82,7 +83,7 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("plugged")
 def test_other_packages_plug_in() -> None:
-    cpu = spaces.device("cpu")
+    cpu = FOUR_CORES
     assert "flat" in spaces.cost_model_names()
     assert "first_rung" in spaces.strategy_names()
     options = spaces.Options(root=("rows", "strips"), inner=("rows",))
@@ -103,13 +104,13 @@ def test_apps_of_other_packages_are_listed() -> None:
 
 @pytest.mark.usefixtures("plugged")
 def test_names_of_the_library_are_not_replaced() -> None:
-    model = spaces.cost_model("weighted", spaces.device("cpu"))
+    model = spaces.cost_model("weighted", FOUR_CORES)
     assert type(model).__module__ == "spaces.cost.simple.weighted"
 
 
 @pytest.mark.usefixtures("plugged")
 def test_mistakes_of_a_package_are_told_with_its_name() -> None:
-    cpu = spaces.device("cpu")
+    cpu = FOUR_CORES
     with pytest.raises(PluginError, match=r"Cost model broken of plugged cannot be imported from"):
         spaces.cost_model("broken", cpu)
     with pytest.raises(
@@ -124,7 +125,7 @@ def test_mistakes_of_a_package_are_told_with_its_name() -> None:
 def test_without_the_package_its_names_are_gone() -> None:
     assert "flat" not in spaces.cost_model_names()
     with pytest.raises(spaces.UnknownModelError, match="No cost model is called 'flat'"):
-        spaces.cost_model("flat", spaces.device("cpu"))
+        spaces.cost_model("flat", FOUR_CORES)
     with pytest.raises(ValueError, match="has no 'rows'"):
         spaces.Options(root=("rows",))
 

@@ -5,9 +5,10 @@ import pytest
 from spaces import cost_model, device, search
 from spaces.apps.pipelines import blur
 from spaces.model.suggestions import suggestion
+from tests.cpus import FOUR_CORES
 from tests.small_space import small_space
 
-SPACE = small_space(blur.pipeline(), device("cpu"))
+SPACE = small_space(blur.pipeline(), FOUR_CORES)
 FRUIT = ("apple", "apricot", "grape", "banana")
 
 
@@ -23,7 +24,7 @@ def test_the_nearest_names_come_first_and_none_where_none_is_near():
     ("asked", "said"),
     [
         (lambda: device("sm80"), r"'sm80' \(is sm_80, "),
-        (lambda: cost_model("reus", device("cpu")), r"'reus' \(is reuse meant\?\)"),
+        (lambda: cost_model("reus", FOUR_CORES), r"'reus' \(is reuse meant\?\)"),
         (lambda: search(SPACE, "reuse", "stagwise"), r"'stagwise' \(is stagewise meant\?\)"),
     ],
 )

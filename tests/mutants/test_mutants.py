@@ -26,10 +26,13 @@ from tests.mutants.workshop import ROOT, Workshop
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
 def test_applies_once_and_still_parses(mutant: Mutant) -> None:
+    """And is none of the small changes, which are made anyway."""
     planted = mutant.planted(ROOT)
     changed = ast.unparse(ast.fix_missing_locations(planted.changed))
     assert changed != ast.unparse(planted.definition.node)
     assert ast.unparse(ast.parse(changed)) == changed
+    small = (ast.dump(bug.changed) for bug in mutations(planted.definition))
+    assert ast.dump(planted.changed) not in small
     assert len(set(mutant.paths(ROOT))) == len(mutant.tests)
 
 

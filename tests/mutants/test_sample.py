@@ -21,8 +21,6 @@ _NOTICED_BY = {
     "test_float_sums_are_ordered_and_float_maxima_are_not",
     "stored-one-after-the-other": "tests/backend/test_tuples.py::"
     "test_values_change_places_under_every_schedule",
-    "fuse-in-any-order": "tests/constraints/dependences/test_orders.py::"
-    "test_sequence_of_dependent_loops",
 }
 """A test that notices it, of bugs that one quick test notices."""
 

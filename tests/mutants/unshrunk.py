@@ -1,4 +1,6 @@
-"""A plugin for pytest: examples that fail are not made smaller, which takes time nobody needs."""
+"""A plugin for pytest: as many examples as `make test` draws; those that fail are not made smaller,
+which takes time nobody needs.
+"""
 
 from __future__ import annotations
 

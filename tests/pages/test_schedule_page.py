@@ -13,9 +13,10 @@ from spaces.backend.cuda.nvrtc import KernelResources
 from spaces.backend.profiling.profile import FuncTime, Profile
 from spaces.pages import counted_kernels
 from spaces.pages.schedule_page import MOST_BYTES, ShownSchedule, schedule_page
+from tests.cpus import FOUR_CORES
 from tests.pages_html import Read, assert_stands_alone
 
-CPU, GPU = spaces.device("cpu"), spaces.device("sm_80")
+CPU, GPU = FOUR_CORES, spaces.device("sm_80")
 
 BLUR = spaces.APPS["blur"]
 

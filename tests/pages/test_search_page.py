@@ -14,9 +14,10 @@ from spaces.markup.charts.chart import Bars, Parallel, Plane
 from spaces.pages.search_page import search_page
 from spaces.plots.decisions import RankedSchedule, ScheduleDecision, decision_table, shared_by_best
 from spaces.plots.searches.search_decisions import BY_COST
+from tests.cpus import FOUR_CORES
 from tests.pages_html import Read, assert_stands_alone
 
-CPU = spaces.device("cpu")
+CPU = FOUR_CORES
 
 BLUR = spaces.APPS["blur"].pipeline()
 

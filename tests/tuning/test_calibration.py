@@ -108,7 +108,7 @@ class PricedMeasurer:
     """Takes the time that odd prices say."""
 
     def measure(self, pipeline: Pipeline, schedules: Sequence[Schedule]) -> list[Measurement]:
-        model = Reuse(device("cpu"), ODD)
+        model = Reuse(FOUR_CORES, ODD)
         costs = [float(model.cost(Batch.of(pipeline, one))) * 1e-9 for one in schedules]
         return [
             Measurement(one, RunOutcome.CORRECT, "", (cost,) * 3, (1.0,) * 3)
@@ -119,7 +119,7 @@ class PricedMeasurer:
 def test_a_machine_is_calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spaces.tuning.calibration.KERNELS", KERNELS[:1])
     heard: list[tuple[str, int]] = []
-    cpu = device("cpu")
+    cpu = FOUR_CORES
     found = calibrate(
         cpu, schedules=16, measurer=lambda reference: PricedMeasurer(),
         progress=lambda kernel, count: heard.append((kernel, count)),

@@ -30,19 +30,23 @@ SOME_APPS = ("blur", "hist", "max_filter")
 
 def test_over_the_stub_driver(stub_driver: Path, tmp_path: Path) -> None:
     """All tests of these files, with some of the apps."""
-    (tmp_path / "calls").touch()
+    log = tmp_path / "calls"
+    log.touch()
     apps = " or ".join(f"-{name}]" for name in SOME_APPS)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
          f"{FILES}/calls.py", f"{FILES}/arrays.py", f"{FILES}/apps.py", "-k",
          f"not test_calls_of_an_app or {apps}"],
-        env=with_driver(stub_driver, STUB_LOG=str(tmp_path / "calls")),
+        env=with_driver(stub_driver, STUB_LOG=str(log)),
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+    _, end, later = log.read_text().partition("end\n")
+    assert end
+    assert not later, "A process that ends leaves the driver to end by itself."
 
 
 @pytest.mark.skipif(gpu_available()[0], reason="this machine has a driver")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,15 @@ distributed = pytest.importorskip("distributed")
 
 LOG: list[tuple[str, str, float, float]] = []
 """What the machines of this process measured: the machine, what, from when to when."""
+
+
+GATE = threading.Event()
+"""What workers wait for that are busy with something else."""
+
+
+def wait_at_gate() -> None:
+    """Keeps a worker busy."""
+    GATE.wait(20)
 
 
 def worker_name() -> str:

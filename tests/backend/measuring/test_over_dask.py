@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
@@ -26,7 +26,16 @@ from spaces.model.directives.directives import schedule
 from spaces.model.schedules.schedule import Schedule
 from spaces.model.writing.text import parse_schedule
 from tests.backend.measuring import saboteurs
-from tests.backend.measuring.cluster import LOG, MadeUp, cluster, describe, made_up_result
+from tests.backend.measuring.cluster import (
+    GATE,
+    LOG,
+    MadeUp,
+    cluster,
+    describe,
+    made_up_result,
+    wait_at_gate,
+    worker_name,
+)
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, copied
 
@@ -206,6 +215,38 @@ def test_time_limits_travel() -> None:
             time.sleep(0.05)
         assert not client.processing().popitem()[1]  # the task ended, too
         measurer.close()
+
+
+def test_what_is_dropped_before_it_begins_never_runs() -> None:
+    """The machine is busy with something else."""
+    with cluster("a") as (made, client), made_up(client) as measurer:
+        measurer.measure(COPIED, splits(1))
+        GATE.clear()
+        busy = client.submit(wait_at_gate)
+        measurer.submit(COPIED, list(enumerate(splits(4))))
+        assert _until(lambda: _tasks_of(made.workers["a"]) == 2)
+        measurer.cancel()
+        is_dropped = _until(lambda: _tasks_of(made.workers["a"]) == 1)
+        GATE.set()
+        busy.result(5)
+        assert client.submit(worker_name, pure=False).result(5) == "a"
+    assert is_dropped
+    assert len(LOG) == 1
+
+
+def _until(holds: Callable[[], bool], seconds: float = 3.0) -> bool:
+    """Whether something comes to hold within some seconds."""
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+    return holds()
+
+
+def _tasks_of(worker: Any) -> int:
+    """How many tasks a worker has to do."""
+    return sum(
+        one.state in ("executing", "ready", "waiting") for one in [*worker.state.tasks.values()]
+    )
 
 
 def _collect_again_and_again(measurer: DaskMeasurer) -> None:

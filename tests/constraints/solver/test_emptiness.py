@@ -28,10 +28,11 @@ from spaces.constraints.solver.universe import Decision, Universe
 from spaces.enumerate.space.completing.universe import universe
 from spaces.model.directives.directives import schedule
 from tests.constraints.solver.universes import UNIVERSES
+from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur, line, long_chain
 from tests.small_space import small_space
 
-CPU, GPU = device("cpu"), device("sm_80")
+CPU, GPU = FOUR_CORES, device("sm_80")
 GRID = Options.small(GPU)
 EMPTY = {
     "a producer in threads": ScheduleSpace(

@@ -14,7 +14,7 @@ from spaces.model.writing.serialize import from_json, to_json
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import copied, forked, volume_sum
 
-CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
+CPU, SM80 = FOUR_CORES, spaces.device("sm_80")
 
 HAND = {
     "a wrapper of a wrapper": (

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 import spaces
 from spaces import Options, ScheduleSpace
+from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import blur
 from tests.small_space import small_space
 
-CPU = spaces.device("cpu")
+CPU = FOUR_CORES
 SPACE = ScheduleSpace(blur(), CPU, Options.expert(CPU))
 
 

@@ -11,7 +11,7 @@ from spaces.model.writing.serialize import from_json, to_json
 from tests.cpus import FOUR_CORES
 from tests.enumerate.pipelines import planes
 
-CPU = spaces.device("cpu")
+CPU = FOUR_CORES
 
 
 def test_each_fused_loop_has_its_own_alignment() -> None:

@@ -20,11 +20,12 @@ from spaces.enumerate.space.process.state import ProcessState
 from spaces.features.features import Features
 from spaces.model.deadline import Deadline
 from spaces.model.formulas.algebra import evaluate
+from tests.cpus import FOUR_CORES
 from tests.draw_counts import examples, some
 from tests.enumerate.pipelines import blur
 from tests.small_space import small_space
 
-CPU, SM80 = spaces.device("cpu"), spaces.device("sm_80")
+CPU, SM80 = FOUR_CORES, spaces.device("sm_80")
 
 
 def space_of(name: str, preset: str, device: spaces.Device) -> ScheduleSpace:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tests.mutants.by_hand import (
-    cpu_costs,
+    costs,
     device_memory,
-    gpu_costs,
     kernels,
     memoized,
     memory,
@@ -23,8 +22,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *memory.MEMORY,
     *memoized.MEMOIZED,
     *device_memory.DEVICE_MEMORY,
-    *cpu_costs.CPU_COSTS,
-    *gpu_costs.GPU_COSTS,
+    *costs.COSTS,
     *kernels.KERNELS,
     *numbers.NUMBERS,
     *orders.ORDERS,

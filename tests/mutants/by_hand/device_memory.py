@@ -14,28 +14,12 @@ DEVICE_MEMORY = (
         ("test_memory_pool.py", "test_cuda_bindings.py"),
     ),
     Mutant(
-        "streams-do-not-wait",
-        "Gpu.order",
-        "before == after",
-        "True",
-        "A call does not wait for the stream that computes its image.",
-        ("test_cuda_bindings.py",),
-    ),
-    Mutant(
         "scratch-of-all-in-one-place",
         "Scratch.of",
         "_gap(sorted(taken), life.nbytes)",
         "_gap([], life.nbytes)",
         "All buffers of a plan begin at the beginning of its memory.",
         ("test_scratch_of_plans.py", "test_cuda_bindings.py"),
-    ),
-    Mutant(
-        "gaps-of-outputs-not-kept",
-        "_Buffer.of",
-        "_Buffer(array.dtype, array.span[1], array, None, memory, False, True)",
-        "_Buffer(array.dtype, array.span[1], array, None, memory, True, True)",
-        "What the CPU writes to an array of the GPU takes the gaps between its elements with it.",
-        ("test_cuda_bindings.py",),
     ),
     Mutant(
         "torn-kernels-are-loaded",

@@ -14,14 +14,6 @@ ABOUT_BARRIERS = (
 
 KERNELS = (
     Mutant(
-        "reads-never-wait",
-        "_Accesses.conflict",
-        "later.read | later.written",
-        "later.written",
-        "What is written and then read needs no barrier: only writes are compared with writes.",
-        ABOUT_BARRIERS,
-    ),
-    Mutant(
         "overwriting-never-waits",
         "_Accesses.conflict",
         "_meet(self.written, later.read | later.written) or _meet(self.read, later.written)",
@@ -46,19 +38,6 @@ KERNELS = (
         ABOUT_BARRIERS,
     ),
     Mutant(
-        "one-thread-too-many",
-        "_Threads._part",
-        "THREAD[axis] < extent",
-        "THREAD[axis] <= extent",
-        "Where a block is wider than a loop, one thread too many runs it.",
-        (
-            "test_barriers_of_programs.py",
-            "test_gpu_schedules.py",
-            "test_gpu_random.py",
-            "cuda/test_program.py",
-        ),
-    ),
-    Mutant(
         "blocks-transposed",
         "_Outliner._launch",
         """
@@ -80,28 +59,12 @@ KERNELS = (
         ),
     ),
     Mutant(
-        "unlike-guards-merged",
-        "_is_guard",
-        "first.condition is second.condition",
-        "True",
-        "Neighbors under unlike guards run under that of the first.",
-        ("test_gpu_passes.py",),
-    ),
-    Mutant(
         "shared-storage-of-one-thread",
         "_Placer._placed",
         "memory = MemoryType.GPU_SHARED",
         "memory = MemoryType.REGISTER",
         "What the threads of a block exchange lies in registers of each of them.",
         ("test_gpu_passes.py",),
-    ),
-    Mutant(
-        "never-in-one-step",
-        "updates_of",
-        "Update(operator, shared)",
-        "Update(operator, False)",
-        "Threads read an element, and write it, without regard to one another.",
-        ("test_atomic.py",),
     ),
     Mutant(
         "lanes-that-collide",
@@ -118,21 +81,6 @@ KERNELS = (
         '"atomicMax"',
         "Kernels keep the greatest value for the least.",
         ("test_gpu_atomic.py",),
-    ),
-    Mutant(
-        "reserve-forgotten",
-        "_allocated",
-        "kernel.shared_bytes + gpu.reserved_shared_bytes_per_block",
-        "kernel.shared_bytes",
-        "The driver's part of shared memory is not counted.",
-        (
-            "rules/test_examples.py",
-            "test_verify.py",
-            "sizes/test_kernels.py",
-            "test_boundaries.py",
-            "test_readings.py",
-            "test_lattice.py",
-        ),
     ),
     Mutant(
         "occupancy-without-reserve",

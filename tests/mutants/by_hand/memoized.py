@@ -8,14 +8,6 @@ _TESTS = ("backend/test_memoize.py",)
 
 MEMOIZED = (
     Mutant(
-        "kept-for-any-params",
-        "_memo_key",
-        "(*_given_numbers(bounds.pipeline, func), *map(bounds.simplify, box))",
-        "(*map(bounds.simplify, box),)",
-        "Values are kept by their place alone: another Param gets those of the last one.",
-        _TESTS,
-    ),
-    Mutant(
         "kept-for-own-params",
         "_given_numbers",
         "{func, *pipeline.producers[func]}",
@@ -29,14 +21,6 @@ MEMOIZED = (
         "(*(end for end in ends if end is not None), *storage.mins, *storage.extents)",
         "(*storage.extents,)",
         "A row is taken for another row of the same length.",
-        _TESTS,
-    ),
-    Mutant(
-        "kept-by-names",
-        "_recall",
-        "(func, to_json(bounds.pipeline), to_json(bounds.schedule))",
-        "(func,)",
-        "Another pipeline with a Func of the same name gets its values.",
         _TESTS,
     ),
     Mutant(

@@ -41,14 +41,6 @@ NUMBERS = (
         _UNIFORM,
     ),
     Mutant(
-        "host-numbers-of-all-values",
-        "with_host_numbers",
-        "ends.wraps_once",
-        "lambda number: True",
-        "The host computes quotients of values that wrap in a kernel.",
-        _UNIFORM,
-    ),
-    Mutant(
         "all-dividends-are-counts",
         "ExpressionPrinter._is_count",
         "is_coordinate or self.ends.is_exact(node)",

@@ -17,14 +17,6 @@ ABOUT_ORDERS = (
 
 ORDERS = (
     Mutant(
-        "fuse-in-any-order",
-        "_Tracer._fuse",
-        "len(dependent) == 2 and self._parts(record.outer, record.inner)",
-        "len(dependent) == 3",
-        "Loops whose order matters may be fused the wrong way round.",
-        ABOUT_ORDERS,
-    ),
-    Mutant(
         "float-sums-in-any-order",
         "_is_commutative",
         "value.type.is_float and value.name not in _EXACT_ON_FLOATS",
@@ -41,27 +33,11 @@ ORDERS = (
         ABOUT_ORDERS,
     ),
     Mutant(
-        "threads-share-elements",
-        "_AT_ONCE",
-        '{**..., LoopKind.GPU_THREAD: "as GPU threads"}',
-        "{**...}",
-        "GPU threads may update the same element.",
-        ABOUT_ORDERS,
-    ),
-    Mutant(
         "own-reads-never-race",
         "_Question.written_alike",
         "name is not None and all(read[d] is arg for read in self.reads)",
         "name is not None",
         "Only writes are compared with writes: what an update reads of itself is not looked at.",
-        ("dependences/test_iterations.py", "test_hazards.py"),
-    ),
-    Mutant(
-        "distances-end-early",
-        "_Question.distances",
-        "extent.value",
-        "extent.value - 1",
-        "The first and the last iteration are said not to meet.",
         ("dependences/test_iterations.py", "test_hazards.py"),
     ),
     Mutant(
@@ -107,13 +83,5 @@ ORDERS = (
         """,
         "A value of a Tuple is evaluated after the one before it was stored.",
         ("backend/test_tuples.py",),
-    ),
-    Mutant(
-        "compute-level-inverted",
-        "compute_level",
-        "records.compute_path(func) is not None",
-        "records.compute_path(func) is None",
-        "Levels that enclose every use are refused, and others accepted.",
-        ("rules/test_examples.py", "test_verify.py", "sizes/test_kernels.py", "test_boundaries.py"),
     ),
 )

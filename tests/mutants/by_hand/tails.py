@@ -29,14 +29,6 @@ TAILS = (
         ("test_loopnest.py", "test_sliding.py", "test_reductions.py", "lowering/test_structure.py"),
     ),
     Mutant(
-        "shift-outwards",
-        "_undo",
-        "fn.min(base, extent - factor)",
-        "fn.min(base, extent + factor)",
-        "The last tile is shifted outwards, its sign swapped.",
-        ("test_loopnest.py", "test_sliding.py", "test_reductions.py", "lowering/test_structure.py"),
-    ),
-    Mutant(
         "updates-shift-inwards",
         "_automatic",
         """
@@ -55,14 +47,6 @@ TAILS = (
             "lowering/test_structure.py",
             "test_soundness.py",
         ),
-    ),
-    Mutant(
-        "rvars-round-up",
-        "_tails",
-        "record.old in exact",
-        "False and record.old in exact",
-        "A split of an RVar computes beyond the reduction domain.",
-        ("test_loopnest.py", "test_sliding.py", "test_reductions.py", "lowering/test_structure.py"),
     ),
     Mutant(
         "tiles-of-updates-round-up",
@@ -95,45 +79,6 @@ TAILS = (
         ("test_blends.py",),
     ),
     Mutant(
-        "tails-of-updates-unchecked",
-        "tail",
-        """
-        _illegal_tails(
-            exact_reason if record.old in exact else None, is_inside, is_update=index > 0
-        )
-        """,
-        """
-        _illegal_tails(
-            exact_reason if record.old in exact else None, is_inside, is_update=False
-        )
-        """,
-        "Splits of pure Vars in update stages may shift inwards.",
-        (
-            "test_hazards.py",
-            "dependences/test_orders.py",
-            "test_soundness.py",
-            "rules/test_examples.py",
-            "test_verify.py",
-            "sizes/test_kernels.py",
-            "test_boundaries.py",
-        ),
-    ),
-    Mutant(
-        "tile-as-large-as-the-output",
-        "smaller_than_tile",
-        "size - shift.factor >= _ZERO",
-        "size - shift.factor > _ZERO",
-        "An output that is as large as its tile is refused.",
-        (
-            "rules/test_examples.py",
-            "test_verify.py",
-            "sizes/test_kernels.py",
-            "test_boundaries.py",
-            "test_readings.py",
-            "test_lattice.py",
-        ),
-    ),
-    Mutant(
         "ends-unguarded",
         "_running",
         "not simplify.at_most(loop.max, one.max + one.shift)",
@@ -159,13 +104,5 @@ TAILS = (
             "test_compile.py",
             "test_codegen.py",
         ),
-    ),
-    Mutant(
-        "steady-one-too-long",
-        "_Partitioning._split",
-        "1",
-        "2",
-        "The steady state has one iteration too many.",
-        ("lowering/test_structure.py", "lowering/test_passes.py", "test_compile.py"),
     ),
 )

@@ -31,22 +31,6 @@ WINDOWS = (
         ("sliding_windows/test_drawn.py", "test_examples.py"),
     ),
     Mutant(
-        "one-row-computed-twice",
-        "_later",
-        "last + 1",
-        "last",
-        "Each iteration computes again the last row of the one before.",
-        ABOUT_WINDOWS,
-    ),
-    Mutant(
-        "one-row-never-computed",
-        "_later",
-        "last + 1",
-        "last + 2",
-        "Each iteration leaves out the first new row.",
-        ABOUT_WINDOWS,
-    ),
-    Mutant(
         "gap-before-the-window",
         "_later",
         "fn.max(low, last + 1)",
@@ -60,14 +44,6 @@ WINDOWS = (
         "fn.select(is_first, a, b)",
         "fn.select(is_first, b, b)",
         "The first iteration computes no more than the others.",
-        ABOUT_WINDOWS,
-    ),
-    Mutant(
-        "looking-ahead",
-        "_later",
-        "loop.var - 1",
-        "loop.var + 1",
-        "What the next iteration computes counts as there already.",
         ABOUT_WINDOWS,
     ),
     Mutant(
@@ -91,45 +67,11 @@ WINDOWS = (
         ABOUT_WINDOWS,
     ),
     Mutant(
-        "tiles-without-overlap-slide",
-        "windows",
-        "dimension in tiled and not _overlaps(reach, window, simplify)",
-        "False",
-        "A dimension slides in tiles though no iteration reads what another has read.",
-        (
-            "test_space.py",
-            "test_sliding.py",
-            "test_loopnest.py",
-            "lowering/test_structure.py",
-            "lowering/test_passes.py",
-            "test_compile.py",
-        ),
-    ),
-    Mutant(
         "windows-move-to-and-fro",
         "windows",
         "all(never_increases(e, loop.var, simplify) for e in ends[dimension])",
         "ends",
         "A window slides downwards though its ends may move back up.",
-        ABOUT_WINDOWS,
-    ),
-    Mutant(
-        "updates-slide-in-tiles",
-        "_may_slide",
-        """
-        if dimension in divided(order):
-            ...
-        """,
-        "",
-        "Tiles of a Func with updates begin anew what an earlier iteration has updated.",
-        ABOUT_WINDOWS,
-    ),
-    Mutant(
-        "downward-windows-leave-one-out",
-        "_later",
-        "first - 1",
-        "first - 2",
-        "Each iteration of a window that moves down leaves out a row.",
         ABOUT_WINDOWS,
     ),
     Mutant(

@@ -4,6 +4,7 @@ itself: `tests/backend/cuda/test_cuda_bindings.py` runs it in a process that has
 
 from __future__ import annotations
 
+import atexit
 import gc
 import math
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ from spaces.backend.cuda.emulator import Emulator
 from spaces.backend.cuda.errors import CudaUnavailable
 from spaces.backend.cuda.launch import GpuExecutor
 from spaces.backend.gpu_pipeline import GpuPipeline
-from tests.backend.cuda.stub.log import calls, forget, now
+from tests.backend.cuda.stub.log import calls, forget, note_end, now
 from tests.backend.cuda.stub.modules import use_stub_modules
 from tests.backend.cuda.stub.other_library import DlpackOnly, InterfaceArray, Memory, ask, stream
 from tests.backend.strided_arrays import UNTOUCHED, layouts
@@ -60,6 +61,7 @@ def _context() -> Iterator[None]:
     forget()
     with CudaBindings().context(0):  # for the other library
         yield
+    atexit.register(note_end)
 
 
 @cache

@@ -21,5 +21,11 @@ def forget() -> None:
     Path(os.environ["STUB_LOG"]).write_text("")
 
 
+def note_end() -> None:
+    """Tells where the process begins to end: what it still has is finalized later, if at all."""
+    with Path(os.environ["STUB_LOG"]).open("a") as log:
+        log.write("end\n")
+
+
 def _lines() -> list[str]:
     return Path(os.environ["STUB_LOG"]).read_text().splitlines()
