@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from attrs import define, field, frozen
+from attrs import define, field
 from llvmlite import ir
 
 from spaces.backend.ir.statements import Store, updated
@@ -27,13 +27,14 @@ from spaces.backend.ir.vectors import (
     Shuffle,
     VectorReduce,
 )
+from spaces.backend.llvm.addresses import Addresses
 from spaces.backend.llvm.exact import ExactConditions
 from spaces.backend.llvm.float_ranges import UNKNOWN, float_range
-from spaces.backend.llvm.indices import IndexTerm, lane_terms, scaled, step_of, terms_of
+from spaces.backend.llvm.indices import lane_terms, scaled, step_of, terms_of
+from spaces.backend.llvm.insertion_point import InsertionPoint
 from spaces.backend.llvm.instructions import instruction
-from spaces.backend.llvm.memory import AccessEmitter
-from spaces.backend.llvm.operators import Operators, literal, llvm_type
-from spaces.backend.llvm.runtime.blocks import I32, I64, Value, i32, i64
+from spaces.backend.llvm.operators import literal, llvm_type
+from spaces.backend.llvm.runtime.blocks import I32, I64, Value, i64
 from spaces.backend.llvm.words import local_bytes
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, walk
 from spaces.model.expressions.operators import COMPARISONS, LOGIC
@@ -54,21 +55,9 @@ Key: TypeAlias = tuple[Expr, Form]
 _WIDEST = 8
 """The bytes of the widest element."""
 
-_NOWHERE = -1
-"""The depth of what varies nowhere in the function."""
-
 _INDEX_OPERATORS = ("add", "sub", "mul", "div", "mod", "min", "max", "select")
 _NOTHING: frozenset[str] = frozenset()
 _WITHOUT_OVERFLOW = {"add": "add", "sub": "sub", "mul": "mul"}
-
-
-@frozen
-class InsertionPoint:
-    """A place for instructions: a builder, and the emitters that use it."""
-
-    builder: Any
-    operators: Operators
-    memory: AccessEmitter
 
 
 @define
@@ -91,31 +80,26 @@ class Expressions:
     types: Mapping[str, Type]
     coordinates: frozenset[Expr] = frozenset()
     _fixed_names: frozenset[str] = field(init=False)
-    _depths: dict[str, int] = field(init=False, factory=dict)
-    """For each variable of a loop, how many loops are around its body."""
     _scopes: list[dict[Key, Value]] = field(init=False)
     _read: dict[Key, Value] = field(init=False, factory=dict)
     _readers: dict[str, list[Key]] = field(init=False, factory=dict)
     """The keys of ``_read`` that a write to a buffer makes invalid."""
     _sources: dict[Expr, frozenset[str]] = field(init=False, factory=dict)
-    _addresses: list[dict[Any, Value]] = field(init=False)
-    _read_addresses: dict[Any, Value] = field(init=False, factory=dict)
-    _entry_buffers: frozenset[str] = field(init=False)
+    _addresses: Addresses = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._fixed_names = frozenset(self.variables)
-        self._entry_buffers = frozenset(self.buffers)
-        self._scopes, self._addresses = [{}], [{}]
+        self._addresses = Addresses(self, frozenset(self.buffers))
+        self._scopes = [{}]
 
     @contextmanager
     def scope(self) -> Iterator[None]:
         """A part of the function that may not run: values emitted in it are forgotten after it."""
         self.forget_memory()
         self._scopes.append({})
-        self._addresses.append({})
-        yield
+        with self._addresses.scope():
+            yield
         self._scopes.pop()
-        self._addresses.pop()
         self.forget_memory()
 
     @contextmanager
@@ -123,25 +107,25 @@ class Expressions:
         """The body of a loop over the variable ``name``: a part of the function, like
         :meth:`scope`.
         """
-        outside = self.variables.get(name), self._depths.get(name)
-        self.variables[name], self._depths[name] = index, 1 + max(self._depths.values(), default=0)
-        with self.scope():
+        outside = self.variables.get(name)
+        self.variables[name] = index
+        with self._addresses.inside(name), self.scope():
             yield
-        for known, before in zip((self.variables, self._depths), outside, strict=True):
-            if before is None:
-                del known[name]
-            else:
-                known[name] = before
+        if outside is None:
+            del self.variables[name]
+        else:
+            self.variables[name] = outside
 
     def forget_memory(self) -> None:
         """Forgets all values read from memory: the next statement reads them again."""
-        self._read, self._readers, self._read_addresses = {}, {}, {}
+        self._read, self._readers = {}, {}
+        self._addresses.forget_memory()
 
     def forget(self, buffer: str) -> None:
         """Forgets the values read from one buffer, because they may have changed."""
         for key in self._readers.pop(buffer, ()):
             self._read.pop(key, None)
-        self._read_addresses = {}
+        self._addresses.forget_memory()
 
     def index(self, expr: Expr) -> Value:
         """A scalar coordinate in 64 bits."""
@@ -157,7 +141,7 @@ class Expressions:
         """
         if not isinstance(expr, Op) or expr.type.lanes > 1:
             return self.value(expr)
-        if self._is_fixed(expr) and not expr.has_floats:
+        if self.is_fixed(expr) and not expr.has_floats:
             return self._exact.emit(expr)
         if expr.name in LOGIC or (expr.name == "select" and expr.type.is_bool):
             parts = [self.condition(a) for a in expr.args]
@@ -182,12 +166,12 @@ class Expressions:
             if step == 1 and isinstance(index, Ramp):
                 address = self.address(buffer, index.base)
                 return partial(memory.store_masked, buffer, address, held, value.type, lanes)
-            addresses, kept = self._lane_addresses(buffer, index), (lanes, self._spare)
+            addresses, kept = self._addresses.of_lanes(buffer, index), (lanes, self._spare)
             return partial(memory.store_lanes, buffer, held, value.type, addresses, kept)
         if step in (0, 1):
             base = index.base if isinstance(index, Ramp) else index
             return partial(memory.store, buffer, self.address(buffer, base), held, value.type)
-        addresses = self._lane_addresses(buffer, index)
+        addresses = self._addresses.of_lanes(buffer, index)
         return partial(memory.store_lanes, buffer, held, value.type, addresses)
 
     def _in_one_step(self, store: Store, operator: str) -> Callable[[], None]:
@@ -195,6 +179,10 @@ class Expressions:
         held, memory = self.value(store.value), self.here.memory
         address = self.address(store.buffer, store.index)
         return partial(memory.update, store.buffer, address, operator, held, store.value.type)
+
+    def address(self, buffer: str, index: Expr) -> Value:
+        """The address of the element at a scalar index."""
+        return self._addresses.of_element(buffer, index)
 
     def _emit(self, wanted: Key) -> Value:
         """Emits ``wanted`` after everything that it needs, without recursion: expressions may be
@@ -212,7 +200,7 @@ class Expressions:
                 stack.extend(n for n in reversed(self._needs(key)) if self._known(n) is None)
                 continue
             stack.pop()
-            fixed = self._is_fixed(key[0])
+            fixed = self.is_fixed(key[0])
             scope = self._scopes[0] if fixed else self._scopes[-1]
             if key[0].loads:
                 scope = self._read
@@ -240,7 +228,7 @@ class Expressions:
             self._sources[node] = found
         return self._sources[expr]
 
-    def _is_fixed(self, expr: Expr) -> bool:
+    def is_fixed(self, expr: Expr) -> bool:
         """Whether a scalar is the same throughout the function."""
         return not expr.loads and expr.names <= self._fixed_names
 
@@ -356,7 +344,7 @@ class Expressions:
     def _load(self, node: Load, point: InsertionPoint) -> Value:
         memory, step = point.memory, step_of(node.index)
         if step is None:
-            addresses = self._lane_addresses(node.buffer, node.index)
+            addresses = self._addresses.of_lanes(node.buffer, node.index)
             return memory.load_lanes(node.buffer, node.type, addresses)
         base = node.index.base if isinstance(node.index, Ramp) else node.index
         address = self.address(node.buffer, base)
@@ -369,7 +357,7 @@ class Expressions:
         if step in (1, -1) and isinstance(node.index, Ramp):
             address = self.address(node.buffer, node.index.base)
             return memory.load_masked(node.buffer, address, node.type, step, mask)
-        addresses = self._lane_addresses(node.buffer, node.index)
+        addresses = self._addresses.of_lanes(node.buffer, node.index)
         return memory.load_lanes(node.buffer, node.type, addresses, (mask, self._zeros))
 
     @cached_property
@@ -388,138 +376,3 @@ class Expressions:
     def _spare(self) -> Value:
         """The address to which inactive lanes store."""
         return local_bytes(self.entry.builder, _WIDEST)
-
-    def _lane_addresses(self, buffer: str, index: Expr) -> Callable[[int], Value]:
-        """The address of each lane; terms that all lanes share move the pointer once, except for
-        numbers, which fold into the accesses. LLVM takes a pointer moved by a number out of the
-        loop and brings the number back into each access, in a time that grows with the square of
-        the accesses.
-        """
-        memory, build, type = self.here.memory, self.here.builder, self.types[buffer]
-        step = step_of(index)
-        if isinstance(index, Ramp) and step is not None:
-            base = self.address(buffer, index.base)
-            return lambda lane: memory.address(base, i64(lane * step), type)
-        if isinstance(index, Shuffle):
-            parts = [self._lane_addresses(buffer, part) for part in index.parts]
-            count, picks = index.parts[0].type.lanes, index.picks
-            return lambda lane: parts[picks[lane] // count](picks[lane] % count)
-        shared, varying = lane_terms(index)
-        if not varying:
-            base = self._moved(buffer, shared)
-            return lambda lane: base
-        base, number = self._moved_but_number(buffer, shared)
-
-        def at(place: Value) -> Value:
-            lane = memory.address(base, place, type)
-            return memory.address(lane, i64(number), type) if number else lane
-
-        total: Value | None = None
-        products: list[tuple[int, Value, Value]] = []
-        for sign, term in varying:
-            part, scale = scaled(term)
-            if scale is not None:
-                products.append((sign, self.value(part), self.index(scale)))
-            else:
-                total = literal(index.type, 0) if total is None else total
-                total = (build.add if sign > 0 else build.sub)(total, self.value(part))
-        if len(products) + (total is not None) > 1:
-            places = self._wide_places(total, products)
-            return lambda lane: at(build.extract_element(places, i32(lane)))
-
-        def address(lane: int) -> Value:
-            if total is not None:
-                return at(memory.widen_lane(total, lane))
-            ((sign, part, scale),) = products
-            place = build.mul(memory.widen_lane(part, lane), scale, flags=["nsw"])
-            return at(place if sign > 0 else build.neg(place))
-
-        return address
-
-    def _wide_places(self, total: Value | None, products: list[tuple[int, Value, Value]]) -> Value:
-        """The places of all lanes at once, in 64 bits: processors multiply vectors faster than they
-        take several coordinates of each lane out of them.
-        """
-        build, memory = self.here.builder, self.here.memory
-        coordinates = total if total is not None else products[0][1]
-        wide = ir.VectorType(I64, coordinates.type.count)
-        places = ir.Constant(wide, None) if total is None else build.sext(total, wide)
-        for sign, part, scale in products:
-            factors = memory.broadcast(scale, wide)
-            product = build.mul(build.sext(part, wide), factors, flags=["nsw"])
-            places = (build.add if sign > 0 else build.sub)(places, product, flags=["nsw"])
-        return places
-
-    def address(self, buffer: str, index: Expr) -> Value:
-        """The address of the element at a scalar index."""
-        return self._moved(buffer, terms_of(index))
-
-    def _moved(self, buffer: str, terms: list[IndexTerm]) -> Value:
-        """A buffer's address moved by terms. Numbers come last, so that they fold into the
-        access.
-        """
-        address, number = self._moved_but_number(buffer, terms)
-        if number == 0:
-            return address
-        key = (address, number)
-        for known in self._addresses:
-            if key in known:
-                return known[key]
-        found = self.here.memory.address(address, i64(number), self.types[buffer])
-        self._addresses[-1][key] = found
-        return found
-
-    def _moved_but_number(self, buffer: str, terms: list[IndexTerm]) -> tuple[Value, int]:
-        """A buffer's address moved by the terms that are no numbers, and the sum of the numbers.
-
-        Terms that never vary come first and move it once, at the function's start. Then come those
-        of outer loops, and last those of the innermost one: LLVM moves an address out of the loops
-        in which it does not vary, but does not reorder the sums.
-        """
-        moving: dict[int, list[IndexTerm]] = {}
-        number = 0
-        for sign, term in terms:
-            if isinstance(term, Const):
-                number += sign * int(term.value)
-            else:
-                moving.setdefault(self._depth(term), []).append((sign, term))
-        type, at_entry = self.types[buffer], buffer in self._entry_buffers
-        point = self.entry if at_entry else self.here
-        fixed = moving.pop(_NOWHERE, [])
-        address = self._offset(self.buffers[buffer], fixed, type, point, at_entry)
-        for depth in sorted(moving):
-            address = self._offset(address, moving[depth], type, self.here, False)
-        return address, number
-
-    def _depth(self, term: Expr) -> int:
-        """How many loops are around the innermost one in which a term varies. Nothing moves what
-        memory holds.
-        """
-        if self._is_fixed(term):
-            return _NOWHERE
-        if term.loads:
-            return len(self._depths) + 1
-        return max((self._depths.get(name, 0) for name in term.names), default=0)
-
-    def _offset(
-        self, base: Value, terms: list[IndexTerm], type: Type, point: InsertionPoint, at_entry: bool
-    ) -> Value:
-        if not terms:
-            return base
-        key = (base, *terms)
-        scope = self._addresses[0 if at_entry else -1]
-        if any(term.loads for _, term in terms):
-            scope = self._read_addresses
-        for known in (*self._addresses, self._read_addresses):
-            if key in known:
-                return known[key]
-        total: Value | None = None
-        for sign, term in terms:
-            part = self.index(term)
-            if total is None:
-                total = part if sign > 0 else point.builder.neg(part)
-            else:
-                combine = point.builder.add if sign > 0 else point.builder.sub
-                total = combine(total, part, flags=["nsw"])
-        scope[key] = point.memory.address(base, total, type)
-        return scope[key]

@@ -18,7 +18,8 @@ from spaces.backend.llvm.accesses import Accesses, HardenedAccesses, emit_outsid
 from spaces.backend.llvm.alias import AliasScopes
 from spaces.backend.llvm.coordinates import coordinates_of
 from spaces.backend.llvm.counters import CounterTable, FunctionCounters, ModuleCounters
-from spaces.backend.llvm.expressions import Expressions, InsertionPoint
+from spaces.backend.llvm.expressions import Expressions
+from spaces.backend.llvm.insertion_point import InsertionPoint
 from spaces.backend.llvm.operators import FloatMode, Operators, llvm_type
 from spaces.backend.llvm.runtime.blocks import I1, I32, I64, NULL, POINTER, VOID, Value, i32
 from spaces.backend.llvm.runtime.helpers import FUNCTIONS
