@@ -8,7 +8,10 @@ scratch memory whose places are numbers, which becomes registers. The elements a
 loop and written behind it.
 
 LLVM itself keeps sums in registers whose places it knows to differ: one element alone, elements of
-one row, and those of scratch memory of known sizes.
+one row, and those of scratch memory of known sizes. It does not do so for a vector that a guard
+cuts off: each term waits until the masked store before it is in the cache. The scratch memory has a
+place for each lane, so there the other lanes keep what they hold, and no mask is needed
+(:func:`has_all_lanes`).
 """
 
 from __future__ import annotations
@@ -55,6 +58,13 @@ _Args: TypeAlias = tuple[Expr, ...]
 """The coordinates of an element."""
 
 
+def has_all_lanes(buffer: str) -> bool:
+    """Whether a buffer has a place for each lane of the vectors that are stored there, also for
+    those that a guard switches off, and no other thread knows it.
+    """
+    return _KEPT in buffer
+
+
 @named("keep_sums")
 def keep_sums(program: LoopProgram) -> LoopProgram:
     """The program in which loops that add to the same few elements in each iteration do so in
@@ -64,15 +74,43 @@ def keep_sums(program: LoopProgram) -> LoopProgram:
 
 
 @frozen
+class _Lanes:
+    """What runs an assignment for several elements at once.
+
+    Attributes:
+        loop: the vectorized loop around it; None if there is none.
+        guard: the condition under which it runs inside of that loop; None if it always does.
+    """
+
+    loop: For | None = None
+    guard: Expr | None = None
+
+    def are_those_of(self, other: _Lanes) -> bool:
+        """Whether the same lanes run."""
+        mine, others = self.loop, other.loop
+        if mine is None or others is None or self.guard != other.guard:
+            return mine is others
+        return (mine.var, mine.min, mine.extent) == (others.var, others.min, others.extent)
+
+
+@frozen
 class _Element:
     """What one assignment in a loop changes: an element, or one for each iteration of the
     vectorized loop around the assignment.
+
+    Attributes:
+        around: the vectorized loop, and the condition on the lanes that change.
     """
 
     func: str
     type: Type
     args: _Args
-    vector: For | None
+    around: _Lanes
+
+    @property
+    def vector(self) -> For | None:
+        """The vectorized loop."""
+        return self.around.loop
 
     @property
     def lanes(self) -> int:
@@ -92,12 +130,12 @@ class _Element:
         lane = self.lane
         return lane is None or any(_factor(arg, lane) for arg in self.args)
 
-    def runs_with(self, vector: For | None) -> bool:
-        """Whether a vectorized loop has the same lanes."""
-        mine = self.vector
-        if mine is None or vector is None:
-            return mine is vector
-        return (mine.var, mine.min, mine.extent) == (vector.var, vector.min, vector.extent)
+    def for_all(self, assignment: Statement) -> Statement:
+        """An assignment in the lanes that change."""
+        if self.vector is None:
+            return assignment
+        guard = self.around.guard
+        return evolve(self.vector, body=assignment if guard is None else If(guard, assignment))
 
 
 @frozen
@@ -119,20 +157,21 @@ class _Keeping:
         if isinstance(statement, For) and statement.kind is LoopKind.SERIAL:
             moving = _moving(statement)
             for func in _summed(statement, moving):
-                sums = _Sums(func)
+                sums = _Sums(func, moving)
                 elements = sums.elements(statement)
-                pays = self._fit_registers(elements) and self._may_overlap(elements)
+                pays = self._fit_registers(elements) and (
+                    any(one.around.guard is not None for one in elements)
+                    or self._may_overlap(elements)
+                )
                 if pays and not _vary(runs := sums.runs(), moving):
                     return self._kept(statement, elements, runs)
         return map_children(statement, self.statement)
 
     def _fit_registers(self, elements: Sequence[_Element]) -> bool:
-        """Whether there are several elements, each once, and few enough for registers."""
+        """Whether there are elements, each once, and few enough for registers."""
         size = sum(one.lanes * one.type.bytes for one in elements)
-        return (
-            len(elements) > 1
-            and size <= _MOST_BYTES
-            and all(self._apart(*pair) for pair in combinations(elements, 2))
+        return 0 < size <= _MOST_BYTES and all(
+            self._apart(*pair) for pair in combinations(elements, 2)
         )
 
     def _apart(self, one: _Element, other: _Element) -> bool:
@@ -141,7 +180,7 @@ class _Keeping:
         """
         storage = self.storage.get(one.func)
         folds = (None,) * len(one.args) if storage is None else storage.folds
-        if not one.runs_with(other.vector):
+        if not evolve(one.around, guard=None).are_those_of(evolve(other.around, guard=None)):
             return False
         return any(
             fold is None and _distance(a, b) >= _reach(a, one)
@@ -149,8 +188,8 @@ class _Keeping:
         )
 
     def _may_overlap(self, elements: Sequence[_Element]) -> bool:
-        """Whether LLVM does not know that elements differ: they lie in several rows, and how far
-        apart these are follows from sizes of the call.
+        """Whether LLVM does not know that several elements differ: they lie in several rows, and
+        how far apart these are follows from sizes of the call.
         """
         storage = self.storage.get(elements[0].func)
         if storage is not None and known_elements(storage.sizes) is not None:
@@ -171,8 +210,8 @@ class _Keeping:
             places[one.args], size = place, size + one.lanes
             read = Provide(name, (place,), Call(type, func, one.args))
             written = Provide(func, one.args, Call(type, name, (place,)))
-            before.append(read if one.vector is None else evolve(one.vector, body=read))
-            behind.append(written if one.vector is None else evolve(one.vector, body=written))
+            before.append(one.for_all(read))
+            behind.append(one.for_all(written))
 
         def element(node: Expr) -> Expr:
             if isinstance(node, Call) and node.target == func:
@@ -206,24 +245,28 @@ class _Sums:
 
     Attributes:
         func: the Func.
+        moving: the variables of the loop and of the serial loops inside.
         changed: what is changed, by coordinates.
-        read: what is read, each with the vectorized loop around it.
+        read: what is read, each with the lanes that read it.
         loops: the serial loops around what is changed or read, outermost first; several if they
             differ.
     """
 
     func: str
+    moving: set[str]
     changed: dict[_Args, _Element] = field(factory=dict)
-    read: list[tuple[_Args, For | None]] = field(factory=list)
+    read: list[tuple[_Args, _Lanes]] = field(factory=list)
     loops: list[tuple[For, ...]] = field(factory=list)
 
     def elements(self, loop: For) -> list[_Element]:
         """The elements that each iteration of a loop changes. Empty if it changes others at times,
         or reads others, or changes some without reading them.
         """
-        if not self._collect(loop, None, ()) or {args for args, _ in self.read} != {*self.changed}:
+        if not self._collect(loop, _Lanes(), ()):
             return []
-        same = all(self.changed[args].runs_with(vector) for args, vector in self.read)
+        if {args for args, _ in self.read} != {*self.changed}:
+            return []
+        same = all(self.changed[args].around.are_those_of(lanes) for args, lanes in self.read)
         return list(self.changed.values()) if same and len(self.loops) == 1 else []
 
     def runs(self) -> list[Expr]:
@@ -239,7 +282,7 @@ class _Sums:
             if not (isinstance(extent, Const) and int(extent.value) > 0)
         ]
 
-    def _collect(self, statement: Statement, vector: For | None, loops: tuple[For, ...]) -> bool:
+    def _collect(self, statement: Statement, lanes: _Lanes, loops: tuple[For, ...]) -> bool:
         """Adds what a statement changes and reads. False if it may leave some out, or if it does
         more than assign values.
         """
@@ -250,18 +293,21 @@ class _Sums:
         ]
         match statement:
             case Provide(func=self.func, args=args, value=value, update=None):
-                self._note(calls, vector, loops)
-                one = _Element(self.func, value.type, args, vector)
+                self._note(calls, lanes, loops)
+                one = _Element(self.func, value.type, args, lanes)
                 known = self.changed.setdefault(args, one)
-                return known.runs_with(vector) and one.is_one_a_lane() and value.type != Bool
+                same = known.around.are_those_of(lanes)
+                return same and one.is_one_a_lane() and value.type != Bool
             case Provide(update=None):
                 if calls:
-                    self._note(calls, vector, loops)
+                    self._note(calls, lanes, loops)
                 return True
-            case For(kind=LoopKind.VECTORIZED, extent=Const()) if vector is None:
-                vector = statement
-            case For(kind=LoopKind.SERIAL) if vector is None:
+            case For(kind=LoopKind.VECTORIZED, extent=Const()) if lanes.loop is None:
+                lanes = _Lanes(statement)
+            case For(kind=LoopKind.SERIAL) if lanes.loop is None:
                 loops = (*loops, statement)
+            case If(condition=guard, otherwise=None) if self._cuts_off(guard, lanes):
+                lanes = evolve(lanes, guard=guard)
             case Block() | TupleAssignment():
                 pass
             case _:
@@ -269,10 +315,14 @@ class _Sums:
                     self.func in (*buffers_read(one), *buffers_written(one))
                     for one in walk_nodes(statement)
                 )
-        return not calls and all(self._collect(one, vector, loops) for one in statement.children)
+        return not calls and all(self._collect(one, lanes, loops) for one in statement.children)
 
-    def _note(self, calls: Iterable[Call], vector: For | None, loops: tuple[For, ...]) -> None:
-        self.read.extend((call.args, vector) for call in calls)
+    def _cuts_off(self, guard: Expr, lanes: _Lanes) -> bool:
+        """Whether a condition switches off lanes of a vector, the same in each iteration."""
+        return lanes.loop is not None and lanes.guard is None and not _vary([guard], self.moving)
+
+    def _note(self, calls: Iterable[Call], lanes: _Lanes, loops: tuple[For, ...]) -> None:
+        self.read.extend((call.args, lanes) for call in calls)
         if loops not in self.loops:
             self.loops.append(loops)
 
@@ -284,14 +334,14 @@ def _moving(loop: For) -> set[str]:
 
 
 def _summed(loop: For, moving: set[str]) -> list[str]:
-    """The Funcs that a loop assigns to at several coordinates, the same in each iteration."""
+    """The Funcs that a loop assigns to at coordinates that are the same in each iteration."""
     found: dict[str, dict[_Args, bool]] = {}
     for statement in walk_nodes(loop):
         if isinstance(statement, Provide) and _KEPT not in statement.func:
             places = found.setdefault(statement.func, {})
             if statement.args not in places:
                 places[statement.args] = not _vary(statement.args, moving)
-    return [func for func, places in found.items() if len(places) > 1 and all(places.values())]
+    return [func for func, places in found.items() if all(places.values())]
 
 
 def _vary(expressions: Iterable[Expr], moving: set[str]) -> bool:

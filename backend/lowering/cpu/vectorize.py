@@ -22,6 +22,7 @@ from spaces.backend.ir.statements import (
 )
 from spaces.backend.ir.vectors import AnyLane, Load, VectorReduce
 from spaces.backend.ir.walk import map_own
+from spaces.backend.lowering.cpu.keep_sums import has_all_lanes
 from spaces.backend.lowering.cpu.widen import Widening, is_vector
 from spaces.backend.lowering.passes import named
 from spaces.model.expressions.expr import Const, Expr, Op, Variable, constant, walk
@@ -163,7 +164,11 @@ class _Lanes:
             return (
                 self.lane_by_lane(store) if is_vector(value) else Store(store.buffer, index, value)
             )
-        return Store(store.buffer, index, self.widen.full(value), self.mask)
+        value = self.widen.full(value)
+        if self.mask is None or not has_all_lanes(store.buffer):
+            return Store(store.buffer, index, value, self.mask)
+        held = (self.mask, value, Load(value.type, store.buffer, index))
+        return Store(store.buffer, index, Op(value.type, "select", held))
 
     def _guard(self, guard: If) -> Statement:
         condition = self.widen(guard.condition)

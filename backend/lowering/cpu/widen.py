@@ -15,6 +15,7 @@ from spaces.backend.lowering.cpu.interleaved_vectors import (
     lanes_of_class,
     period_of,
 )
+from spaces.backend.lowering.cpu.keep_sums import has_all_lanes
 from spaces.model.expressions.expr import Cast, Const, Expr, Op, Variable, constant, walk
 from spaces.model.expressions.types import Int32
 from spaces.model.formulas.simplify import Simplifier
@@ -83,7 +84,7 @@ class Widening:
 
     def _over_lanes(self, node: Expr, children: tuple[Expr, ...], lanes: int) -> Expr:
         """A node over operands; at least one of them is a vector."""
-        if self.mask is not None and isinstance(node, Load):
+        if isinstance(node, Load) and self.mask is not None and not has_all_lanes(node.buffer):
             return _masked_load(node, children[0], self.mask)
         by_class = self._class_by_class(node, children, lanes)
         return _at_once(node, children, lanes) if by_class is None else by_class

@@ -5,16 +5,32 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spaces import Func, ImageParam, Int32, LoopKind, Pipeline, RDom, Var, pipeline
+from spaces import (
+    Float32,
+    Float64,
+    Func,
+    ImageParam,
+    Int32,
+    LoopKind,
+    Pipeline,
+    RDom,
+    Type,
+    UInt8,
+    Var,
+    cast,
+    pipeline,
+)
 from spaces.backend.compile import compile_cpu
 from spaces.backend.ir.node import walk_nodes
 from spaces.backend.ir.program import BufferParameter, LoopProgram, ScalarParameter
-from spaces.backend.ir.statements import Allocate, For, If, Provide, Statement, block
-from spaces.backend.lowering.cpu.keep_sums import keep_sums
+from spaces.backend.ir.statements import Allocate, For, If, Provide, Statement, Store, block
+from spaces.backend.ir.vectors import MaskedLoad
+from spaces.backend.lowering.cpu.keep_sums import has_all_lanes, keep_sums
+from spaces.backend.lowering.cpu.passes import lower
 from spaces.constraints.devices.device import device
 from spaces.constraints.legality.verdict import CheckedSchedule
 from spaces.constraints.legality.verify import verify
-from spaces.model.expressions.expr import Call, Expr, Variable, constant
+from spaces.model.expressions.expr import Call, Expr, Variable, constant, walk
 from spaces.model.schedules.schedule import MemoryType
 from spaces.model.writing.text import parse_schedule
 
@@ -87,6 +103,35 @@ def test_other_loops_stay_as_they_are(body: For) -> None:
     assert keep_sums(program(body)) == program(body)
 
 
+def cut_off(guard: Expr, body: Statement) -> For:
+    return lanes(If(guard, body))
+
+
+def test_sums_that_a_guard_cuts_off_are_kept() -> None:
+    """LLVM keeps no element of such a vector. It is read and written where the guard holds."""
+    guard = N + LANE < M
+    after = keep_sums(program(terms(cut_off(guard, added(N + LANE, M))))).body
+    (kept,) = (s for s in walk_nodes(after) if isinstance(s, Allocate))
+    assert has_all_lanes(kept.buffer)
+    assert written_in_loop(program(after)) == {kept.buffer}
+    assert [s.condition for s in walk_nodes(after) if isinstance(s, If)] == [guard] * 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        terms(cut_off(TERM + LANE < M, added(N + LANE, M))),  # other lanes in each iteration
+        terms(cut_off(N + LANE < M, added(N + LANE, M)), lanes(added(N + LANE, M))),
+        terms(cut_off(N + LANE < M, added(N + LANE, M)), cut_off(LANE < M, added(N + LANE, M))),
+        terms(cut_off(Call(Int32, "out", (N + LANE, M)) < M, added(N + LANE, M))),
+        terms(lanes(If(N + LANE < M, added(N + LANE, M), added(N + LANE, M + 1)))),
+        terms(lanes(added(N + LANE, M))),  # no guard: LLVM keeps it
+    ],
+)
+def test_sums_of_other_lanes_each_time_stay_as_they_are(body: For) -> None:
+    assert keep_sums(program(body)) == program(body)
+
+
 def test_folded_rows_may_share_their_places() -> None:
     def stored(folds: tuple[Expr | None, ...]) -> LoopProgram:
         body = terms(added(N, M, func="f"), added(N, M + 2, func="f"))
@@ -155,6 +200,52 @@ def test_a_product_is_that_of_numpy(width: int, height: int) -> None:
     out = np.zeros((height, width + 3), np.int32)[:, :width]  # rows lie apart
     compiled.run({"first": first, "second": second}, out={"out": out})
     assert (out == second @ first).all()
+
+
+def sums(type: Type) -> Pipeline:
+    x, y, r = Var("x"), Var("y"), RDom([(0, 40)], "r")
+    image, out = ImageParam(type, 3, "image"), Func("out")
+    out[x, y] = cast(type, 1)
+    out[x, y] += image[x, y, r]
+    return pipeline(out, name="sums", estimates={out: [12, 3]})
+
+
+ROWS = 3
+SUMS_IN_VECTORS = (
+    "out.update(0).split(x, xo, xi, 16, TailStrategy::GuardWithIf).vectorize(xi).reorder(xi, {})"
+)
+
+
+@pytest.mark.parametrize("type", [UInt8, Int32, Float32, Float64], ids=str)
+@pytest.mark.parametrize("order", ["r, xo, y", "xo, r, y", "y, r, xo"])
+@pytest.mark.parametrize("width", [1, 7, 15, 16, 17, 31, 33])
+def test_sums_in_cut_off_vectors_are_those_of_numpy(type: Type, order: str, width: int) -> None:
+    algorithm = sums(type)
+    text = SUMS_IN_VECTORS.format(order) + ("" if order[0] != "y" else ".unroll(y)")
+    text = "out.bound(y, 0, 3)" + text.removeprefix("out") if "unroll" in text else text
+    verdict = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), verdict
+    dtype = np.dtype(str(type))
+    image = np.random.default_rng(width).integers(0, 9, (40, ROWS, width)).astype(dtype)
+    around = np.full((ROWS, width + 20), 77, dtype)
+    compile_cpu(verdict).run({"image": image}, out={"out": around[:, :width]})
+    assert (around[:, :width] == image.sum(axis=0, dtype=dtype) + dtype.type(1)).all()
+    assert (around[:, width:] == 77).all()
+
+
+def test_no_mask_stands_between_two_terms_of_a_sum() -> None:
+    """Else each term waits until the masked store before it is in the cache."""
+    algorithm = sums(Int32)
+    schedule = parse_schedule(SUMS_IN_VECTORS.format("r, xo, y"), algorithm)
+    verdict = verify(algorithm, schedule, device("cpu"))
+    assert isinstance(verdict, CheckedSchedule), verdict
+    last = list(lower(verdict.nest).values())[-1]
+    stores = [s for s in walk_nodes(last.body) if isinstance(s, Store)]
+    kept = [s for s in stores if has_all_lanes(s.buffer)]
+    assert kept
+    assert all(s.mask is None for s in kept)
+    masked = (n for s in stores for n in walk(s.value) if isinstance(n, MaskedLoad))
+    assert not [n for n in masked if has_all_lanes(n.buffer)]
 
 
 def squares() -> Pipeline:
