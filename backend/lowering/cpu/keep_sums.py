@@ -74,7 +74,7 @@ def keep_sums(program: LoopProgram) -> LoopProgram:
 
 
 @frozen
-class _Lanes:
+class _AssignedLanes:
     """What runs an assignment for several elements at once.
 
     Attributes:
@@ -85,7 +85,7 @@ class _Lanes:
     loop: For | None = None
     guard: Expr | None = None
 
-    def are_those_of(self, other: _Lanes) -> bool:
+    def are_those_of(self, other: _AssignedLanes) -> bool:
         """Whether the same lanes run."""
         mine, others = self.loop, other.loop
         if mine is None or others is None or self.guard != other.guard:
@@ -105,7 +105,7 @@ class _Element:
     func: str
     type: Type
     args: _Args
-    around: _Lanes
+    around: _AssignedLanes
 
     @property
     def vector(self) -> For | None:
@@ -255,14 +255,14 @@ class _Sums:
     func: str
     moving: set[str]
     changed: dict[_Args, _Element] = field(factory=dict)
-    read: list[tuple[_Args, _Lanes]] = field(factory=list)
+    read: list[tuple[_Args, _AssignedLanes]] = field(factory=list)
     loops: list[tuple[For, ...]] = field(factory=list)
 
     def elements(self, loop: For) -> list[_Element]:
         """The elements that each iteration of a loop changes. Empty if it changes others at times,
         or reads others, or changes some without reading them.
         """
-        if not self._collect(loop, _Lanes(), ()):
+        if not self._collect(loop, _AssignedLanes(), ()):
             return []
         if {args for args, _ in self.read} != {*self.changed}:
             return []
@@ -282,7 +282,7 @@ class _Sums:
             if not (isinstance(extent, Const) and int(extent.value) > 0)
         ]
 
-    def _collect(self, statement: Statement, lanes: _Lanes, loops: tuple[For, ...]) -> bool:
+    def _collect(self, statement: Statement, lanes: _AssignedLanes, loops: tuple[For, ...]) -> bool:
         """Adds what a statement changes and reads. False if it may leave some out, or if it does
         more than assign values.
         """
@@ -303,7 +303,7 @@ class _Sums:
                     self._note(calls, lanes, loops)
                 return True
             case For(kind=LoopKind.VECTORIZED, extent=Const()) if lanes.loop is None:
-                lanes = _Lanes(statement)
+                lanes = _AssignedLanes(statement)
             case For(kind=LoopKind.SERIAL) if lanes.loop is None:
                 loops = (*loops, statement)
             case If(condition=guard, otherwise=None) if self._cuts_off(guard, lanes):
@@ -317,11 +317,11 @@ class _Sums:
                 )
         return not calls and all(self._collect(one, lanes, loops) for one in statement.children)
 
-    def _cuts_off(self, guard: Expr, lanes: _Lanes) -> bool:
+    def _cuts_off(self, guard: Expr, lanes: _AssignedLanes) -> bool:
         """Whether a condition switches off lanes of a vector, the same in each iteration."""
         return lanes.loop is not None and lanes.guard is None and not _vary([guard], self.moving)
 
-    def _note(self, calls: Iterable[Call], lanes: _Lanes, loops: tuple[For, ...]) -> None:
+    def _note(self, calls: Iterable[Call], lanes: _AssignedLanes, loops: tuple[For, ...]) -> None:
         self.read.extend((call.args, lanes) for call in calls)
         if loops not in self.loops:
             self.loops.append(loops)
