@@ -21,7 +21,7 @@ _NOWHERE = -1
 """The depth of what varies nowhere in the function."""
 
 
-class Values(Protocol):
+class EmittedValues(Protocol):
     """The values inside a function (``Expressions``), as far as addresses need them."""
 
     here: InsertionPoint
@@ -48,7 +48,7 @@ class Addresses:
         entry_buffers: those whose address is known at the start of the function.
     """
 
-    values: Values
+    values: EmittedValues
     entry_buffers: frozenset[str]
     _depths: dict[str, int] = field(init=False, factory=dict)
     """For each variable of a loop, how many loops are around its body."""
