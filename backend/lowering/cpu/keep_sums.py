@@ -10,8 +10,8 @@ loop and written behind it.
 LLVM itself keeps sums in registers whose places it knows to differ: one element alone, elements of
 one row, and those of scratch memory of known sizes. It does not do so for a vector that a guard
 cuts off: each term waits until the masked store before it is in the cache. The scratch memory has a
-place for each lane, so there the other lanes keep what they hold, and no mask is needed
-(:func:`has_all_lanes`).
+place for each lane, so there the other lanes keep what they hold, zeros at first, and no mask is
+needed (:func:`has_all_lanes`).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _AssignedLanes:
     """What runs an assignment for several elements at once.
 
     Attributes:
-        loop: the vectorized loop around it; None if there is none.
+        loop: the vectorized loop around it; None for a single element.
         guard: the condition under which it runs inside of that loop; None if it always does.
     """
 
@@ -210,6 +210,9 @@ class _Keeping:
             places[one.args], size = place, size + one.lanes
             read = Provide(name, (place,), Call(type, func, one.args))
             written = Provide(func, one.args, Call(type, name, (place,)))
+            if one.around.guard is not None:
+                nothing = Provide(name, (place,), constant(0, type))
+                before.append(evolve(one, around=evolve(one.around, guard=None)).for_all(nothing))
             before.append(one.for_all(read))
             behind.append(one.for_all(written))
 

@@ -33,6 +33,7 @@ from spaces.constraints.legality.verify import verify
 from spaces.model.expressions.expr import Call, Expr, Variable, constant, walk
 from spaces.model.schedules.schedule import MemoryType
 from spaces.model.writing.text import parse_schedule
+from tests.backend.guarded import assert_untouched, guarded
 
 ROW, TERM, LANE = (Variable(Int32, name) for name in ("row", "term", "lane"))
 N, M = Variable(Int32, "n"), Variable(Int32, "m")
@@ -115,6 +116,8 @@ def test_sums_that_a_guard_cuts_off_are_kept() -> None:
     assert has_all_lanes(kept.buffer)
     assert written_in_loop(program(after)) == {kept.buffer}
     assert [s.condition for s in walk_nodes(after) if isinstance(s, If)] == [guard] * 3
+    filled = next(s for s in walk_nodes(kept.body) if isinstance(s, For))  # before all else
+    assert filled == lanes(Provide(kept.buffer, (LANE - ZERO + ZERO,), ZERO))
 
 
 @pytest.mark.parametrize(
@@ -226,11 +229,12 @@ def test_sums_in_cut_off_vectors_are_those_of_numpy(type: Type, order: str, widt
     verdict = verify(algorithm, parse_schedule(text, algorithm), device("cpu"))
     assert isinstance(verdict, CheckedSchedule), verdict
     dtype = np.dtype(str(type))
-    image = np.random.default_rng(width).integers(0, 9, (40, ROWS, width)).astype(dtype)
-    around = np.full((ROWS, width + 20), 77, dtype)
-    compile_cpu(verdict).run({"image": image}, out={"out": around[:, :width]})
-    assert (around[:, :width] == image.sum(axis=0, dtype=dtype) + dtype.type(1)).all()
-    assert (around[:, width:] == 77).all()
+    terms = np.random.default_rng(width).integers(0, 9, (40, ROWS, width)).astype(dtype)
+    image, _ = guarded(terms)
+    out, canaries = guarded(np.zeros((ROWS, width), dtype), padding=width % 3)
+    compile_cpu(verdict).run({"image": image}, out={"out": out})
+    assert (out == terms.sum(axis=0, dtype=dtype) + dtype.type(1)).all()
+    assert_untouched(canaries)
 
 
 def test_no_mask_stands_between_two_terms_of_a_sum() -> None:
