@@ -254,6 +254,53 @@ def test_what_a_search_finds_is_measured_once(subject, tmp_path, monkeypatch):
         found.measure_new(subject.name, new, "another processor")
 
 
+def test_what_a_search_finds_is_appended_and_an_empty_search_is_no_error(
+    subject, tmp_path, monkeypatch, capsys
+):
+    """The command, over real searches, with times that letters tell."""
+    path = tmp_path / "all.jsonl"
+    list(collecting(subject, path, FakeMeasurer(), wanted=8).batches())
+    monkeypatch.setattr(renew, "file_of", lambda _: path)
+    monkeypatch.setattr(found, "file_of", lambda _: path)
+    monkeypatch.setattr(found, "processor", lambda: PROCESSOR)
+    monkeypatch.setattr(found.devices, "FILE", tmp_path / "devices.json")
+    monkeypatch.setattr(found, "STRUCTURES", 40)
+    monkeypatch.setattr(found, "ProcessPoolExecutor", lambda *_, **__: InThisProcess())
+    monkeypatch.setattr(measuring, "measurer_of", lambda _: nullcontext(FakeMeasurer()))
+    found.main([subject.name])
+    added = [one for one in records(path) if one.origin is Origin.FOUND]
+    assert 1 <= len(added) <= found.TOP
+    assert f"{subject.name}: {len(added)} new" in capsys.readouterr().out
+
+    def nothing(*_, **__):
+        raise EmptySpaceError("none")
+
+    monkeypatch.setattr(found, "search", nothing)
+    found.main([subject.name])
+    assert f"{subject.name}: 0 new\n" in capsys.readouterr().out
+
+
+class InThisProcess(nullcontext):
+    """A pool of processes that is this one."""
+
+    def __enter__(self):
+        return self
+
+    def map(self, task, *columns):
+        return map(task, *columns)
+
+
+def test_no_search_is_made_for_times_of_another_processor(subject, tmp_path, monkeypatch):
+    path = tmp_path / "all.jsonl"
+    list(collecting(subject, path, FakeMeasurer(), wanted=8).batches())
+    monkeypatch.setattr(renew, "file_of", lambda _: path)
+    monkeypatch.setattr(found, "processor", lambda: "another")
+    monkeypatch.setattr(found.devices, "FILE", tmp_path / "devices.json")
+    monkeypatch.setattr(found, "ProcessPoolExecutor", None)
+    with pytest.raises(devices.OtherProcessorError, match=f"bench renew {subject.name}"):
+        found.main([subject.name])
+
+
 def test_judged_pipelines_are_not_searched_to_fit_to_them():
     (judged, *_) = split.pipelines_to(split.Use.JUDGE)
     with pytest.raises(split.JudgedPipelineError, match=judged):

@@ -3,7 +3,7 @@
 ``python -m bench cost_quality`` measures the random schedules that are missing in
 ``bench/results/cost_quality`` and then prices all with each cost model; ``--part NAME`` does one of
 these. It may be stopped at any time; the next start goes on, for each batch is in its file. The
-apps take more than an hour on two cores. A file holds the times of one processor, which is
+apps take half an hour on two cores. A file holds the times of one processor, which is
 described in ``devices.json`` beside them and for which they are priced: remove the file to measure
 on another one.
 

@@ -25,7 +25,13 @@ from bench.cost_quality.fit import LEARNED_FROM
 from bench.cost_quality.measured_sets import MeasuredSet, members
 from bench.cost_quality.pricing import pipeline_named
 from bench.cost_quality.records import Record, append
-from bench.cost_quality.renew import file_of, inputs_of_subject, records_of, reference_of
+from bench.cost_quality.renew import (
+    file_of,
+    inputs_of_subject,
+    records_of,
+    reference_of,
+    require_measured,
+)
 from bench.cost_quality.split import refuse_judged
 from bench.cost_quality.subjects import Subject, space_of
 from bench.machine import processor
@@ -35,6 +41,7 @@ from spaces.cost.cpu.prices import Prices
 from spaces.cost.cpu.reuse import Reuse
 from spaces.enumerate.search.limits import Limits
 from spaces.enumerate.search.search import best, search
+from spaces.enumerate.space.empty_space import EmptySpaceError
 from spaces.model.writing.text import format_schedule, parse_schedule
 
 FIRST_NUMBER = -1001
@@ -59,13 +66,15 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--prices", type=Path, metavar="FILE")
     parser.add_argument("--set", action="append", choices=FITTED_OR_CHOSEN_BY, metavar="SET")
     given = parser.parse_args(arguments)
-    names = given.name or [
-        name for each in given.set or FITTED_OR_CHOSEN_BY for name in members(each)
-    ]
-    refuse_judged(names)
+    refuse_judged(given.name)
+    require_measured(parser, given.name)
+    sets = given.set or FITTED_OR_CHOSEN_BY
+    names = given.name or [n for each in sets for n in members(each) if records_of(n)]
     prices = Prices() if given.prices is None else read_prices(given.prices)
     cpu = processor()
     devices.describe(cpu, host_cpu(), devices.FILE)
+    for name in names:  # before the searches, which take long
+        check_processor(name, cpu)
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(host_cpu().cores, mp_context=fresh) as pool:
         searched = list(pool.map(find, names, [prices] * len(names)))
@@ -80,11 +89,27 @@ def main(arguments: list[str]) -> None:
 
 
 def find(name: str, prices: Prices) -> list[str]:
-    """The first schedules of a search by some prices, as text."""
+    """The first schedules of a search by some prices, as text; none if the search finds none."""
     pipeline = pipeline_named(name)
     limits = Limits(top=TOP, structures=STRUCTURES)
-    found = best(search(space_of(pipeline), Reuse(host_cpu(), prices), limits=limits)).best
+    try:
+        found = best(search(space_of(pipeline), Reuse(host_cpu(), prices), limits=limits)).best
+    except EmptySpaceError:
+        return []
     return [format_schedule(one.schedule, pipeline) for one in found]
+
+
+def check_processor(name: str, cpu: str) -> None:
+    """Checks that the measured schedules of a pipeline ran on a processor.
+
+    Raises:
+        OtherProcessorError: some ran on another one.
+    """
+    if any(one.cpu != cpu for one in records_of(name)):
+        raise devices.OtherProcessorError(
+            f"The schedules of {name} were measured on another processor than {cpu}, and their "
+            f"times do not compare; `python -m bench renew {name}` measures them here."
+        )
 
 
 def measure_new(name: str, texts: Sequence[str], cpu: str) -> list[Record]:
@@ -100,12 +125,8 @@ def measure_new(name: str, texts: Sequence[str], cpu: str) -> list[Record]:
         OtherProcessorError: the others were timed on another processor.
         MeasuringError: the reference does not run here.
     """
+    check_processor(name, cpu)
     earlier = records_of(name)
-    if any(one.cpu != cpu for one in earlier):
-        raise devices.OtherProcessorError(
-            f"The schedules of {name} were measured on another processor than {cpu}, and their "
-            f"times do not compare; `python -m bench renew {name}` measures them here."
-        )
     known = {one.schedule for one in earlier}
     new = [text for text in dict.fromkeys(texts) if text not in known]
     if not new:

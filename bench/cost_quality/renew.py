@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bench.contenders import inputs_of
@@ -42,11 +42,7 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     cpu = processor()
     devices.describe(cpu, host_cpu(), devices.FILE)
-    if unknown := [name for name in given.name if not records_of(name)]:
-        parser.error(
-            f"No schedule of {', '.join(unknown)} was measured yet; `python -m bench cost_quality` "
-            "measures new ones."
-        )
+    require_measured(parser, given.name)
     for name in given.name or _all():
         path, earlier = file_of(name), records_of(name)
         if not any(_is_old(one, cpu, given.since) for one in earlier):
@@ -58,6 +54,15 @@ def main(arguments: list[str]) -> None:
             continue
         replace(path, found)
         print(f"{name}: {len(found)}", flush=True)
+
+
+def require_measured(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
+    """Ends a command with an error if some pipelines have no measured schedules."""
+    if unknown := [name for name in names if not records_of(name)]:
+        parser.error(
+            f"No schedule of {', '.join(unknown)} was measured yet; `python -m bench cost_quality` "
+            "measures new ones."
+        )
 
 
 def file_of(name: str) -> Path:
