@@ -29,7 +29,7 @@ CONTENDERS = {
 """What runs, with what it is. All others are compared with the first."""
 
 KINDS = ("usual", "kept")
-"""The two rounds by what happens to freed memory."""
+"""The names of the two rounds. In one of them freed memory is kept for the next call."""
 
 GAIN = "autoscheduler over first in Halide"
 """How many times as long the best autoscheduler's schedule takes in Halide as our first one."""

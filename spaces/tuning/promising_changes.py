@@ -1,4 +1,6 @@
-"""Which changed schedules are worth a run: two ways to choose, by what the cost model knows."""
+"""Two ways to choose the changed schedules that are worth a run. Which one is taken depends on
+whether the cost model knows how far its prices may be wrong.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +135,7 @@ class ChoiceByTimes:
         pricer: of the space.
         model: its cost model.
         times: what schedules are expected to take.
-        least: the logarithm of the least time so far; infinite if there is none.
+        least: the logarithm of the least time so far; infinite before the first result.
     """
 
     pricer: Pricer

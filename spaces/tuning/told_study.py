@@ -52,7 +52,7 @@ class ToldStudy:
         """The trial with this number.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the study has no such trial.
         """
         return self._trials.of_number(number)
 

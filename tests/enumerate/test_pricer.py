@@ -88,7 +88,7 @@ def test_a_finite_cost_is_that_of_a_legal_schedule(make, device, number, chosen)
 
 @given(st.integers(0, 19), st.integers(0, 3), st.randoms(use_true_random=False))
 def test_the_legal_choices_come_in_the_order_of_their_costs(number, dear, chosen) -> None:
-    """Of some costs, a few of which are infinite. With the restrictions, few choices are legal."""
+    """Some costs are infinite, and the restrictions leave few choices legal."""
     pricer = restricted_blur(16)
     structure = next(islice(pricer.space.structures(), number, None))
     drawn = [chosen.choice((1.0, 2.0, 2.5, np.inf)) for _ in range(structure.size)]

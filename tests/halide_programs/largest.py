@@ -130,7 +130,7 @@ def nested(levels: int) -> file.Contents:
 
 
 def conversions(levels: int) -> file.Contents:
-    """Conversions in conversions, of which none changes a value."""
+    """Conversions in conversions. No conversion changes a value."""
     value: nodes.HalideNode = variable("x")
     for place in range(levels):
         value = nodes.CastNode(value, nodes.TypeTable("Int", 64 if place % 2 else 32, 1))

@@ -200,4 +200,6 @@ class CallDirectives(Selection):
 FLAGS: Mapping[str, Directive] = MappingProxyType(
     {one.setting: one for one in DIRECTIVES.values() if one.setting and not one.parameters}
 )
-"""The directives without arguments that set one thing of a whole Func, by what they set."""
+"""The directives that take no argument and set one field of a Func's schedule. The field is the
+key.
+"""
