@@ -11,17 +11,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from attrs import frozen
+from attrs import Attribute, field, frozen
 from numpy.typing import NDArray
+
+from spaces.model.expressions.numbers import is_real, shown_number
 
 PartName: TypeAlias = tuple[str, int, str]
 """A Func, the number of its stage, and the kind of cost."""
 
 PriceParts: TypeAlias = Mapping[PartName, float]
 """The parts of a price. Their sum, the price, is positive."""
+
+
+def _is_positive(_: object, attribute: Attribute[float], given: Any) -> None:
+    if not is_real(given) or not 0 < given < math.inf:
+        raise ValueError(
+            f"PriceErrors.{attribute.name} is {shown_number(given)}; it must be a positive number."
+        )
 
 
 @frozen(kw_only=True)
@@ -41,11 +50,15 @@ class PriceErrors:
         reach: by which logarithm the cost of a part changes until its error is nearly another one:
             the correlation of the two is then 1/e.
         own: the standard deviation of the error that no other schedule shares, noise included.
+
+    Raises:
+        ValueError: one of the numbers is not positive, or not finite. Without errors of their own,
+            twins would have the same time for certain, and nothing could be drawn.
     """
 
-    spread: float
-    reach: float
-    own: float
+    spread: float = field(validator=_is_positive)
+    reach: float = field(validator=_is_positive)
+    own: float = field(validator=_is_positive)
 
     def covariance(self, prices: Sequence[PriceParts]) -> NDArray[np.float64]:
         """The covariances of the errors of some prices: a row and a column for each."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,14 @@ prices = st.dictionaries(st.sampled_from([A, B, C]), st.floats(1e-3, 1e9), min_s
 def test_a_price_has_the_spread_and_its_own_error() -> None:
     covariance = EXACT.covariance([{A: 3.0, B: 1.0}, {C: 7.0}])
     assert covariance == pytest.approx(np.array([[0.26, 0.0], [0.0, 0.26]]))
+
+
+@pytest.mark.parametrize("name", ["spread", "reach", "own"])
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.inf, math.nan, "much"])
+def test_errors_are_positive_numbers(name: str, wrong: object) -> None:
+    given: dict[str, Any] = {"spread": 0.5, "reach": 2.0, "own": 0.1, name: wrong}
+    with pytest.raises(ValueError, match=rf"PriceErrors\.{name} is .*; it must be a positive"):
+        PriceErrors(**given)
 
 
 def test_equal_parts_have_one_error() -> None:
